@@ -1,0 +1,16 @@
+//! What a run sends.
+//!
+//! Three layers, each with its own key, so that a change to one rebuilds nothing of the others:
+//!
+//! - **content** ([`turn`], [`piece`], [`store`], [`corpus`]): what requests say, made once from a trace. A turn's body is a
+//!   list of pieces, not text, so its size follows the records and not the traffic;
+//! - **schedule** ([`schedule`]): when they go;
+//! - **template** ([`template`]): model, streaming, output length, headers and API; it makes bodies of pieces.
+//!
+//! Equal inputs give equal bytes and equal digests on any machine and with any number of threads.
+
+pub mod piece;
+pub mod turn;
+
+pub use piece::{Absent, Piece, Slot, TextId};
+pub use turn::{Body, Turn};

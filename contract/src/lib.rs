@@ -1,0 +1,16 @@
+//! What the parts of Reprise say to each other.
+//!
+//! - [`outcome`]: what is kept of one request, and its Arrow schema (`outcomes.parquet` has the same columns);
+//! - [`histogram`]: a fixed-layout histogram that merges exactly;
+//! - [`summary`]: the result of a run, `summary.json`.
+//!
+//! Nothing here does I/O. A time is in nanoseconds since T0, the instant that offset 0 of the schedule stands for,
+//! unless its name says otherwise.
+
+pub mod histogram;
+pub mod outcome;
+pub mod summary;
+
+pub use histogram::Histogram;
+pub use outcome::{Ending, FailureCause, Gaps, NotSentReason, Outcome, Phase, TokenSource};
+pub use summary::Summary;

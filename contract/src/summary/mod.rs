@@ -1,0 +1,110 @@
+//! The result of a run: `summary.json`.
+//!
+//! It holds numbers, histograms, series over time and provenance; no bodies, no prompts, no credentials. The HTML report
+//! is rendered from it alone. Latencies are in milliseconds, as the field names say; counts are exact.
+
+mod metrics;
+mod provenance;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use metrics::{Counts, Distribution, Failure, Lag, Metrics, Percentiles, SloResult, Throughput};
+pub use provenance::{DatasetProvenance, Host, Provenance, ScheduleProvenance, TargetProvenance};
+
+/// The version of this schema. It changes when a field changes its meaning or goes; new fields do not change it.
+pub const SCHEMA_VERSION: &str = "reprise.dev/summary/v1";
+
+/// The result of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    /// Always `reprise.dev/summary/v1`.
+    pub schema_version: String,
+    /// The name of the run: `metadata.name`.
+    pub name: String,
+    /// How it ended.
+    pub verdict: Verdict,
+    /// Why it ended so, where there is more to say than the verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// T0 on the wall clock, RFC 3339, to relate the run to other logs. No duration is derived from it.
+    pub started_at: String,
+    /// From T0 to the end of the last request, in seconds.
+    pub elapsed_s: f64,
+    /// How many requests there were, and what became of them.
+    pub counts: Counts,
+    /// How late requests went.
+    pub lag: Lag,
+    /// What was measured. `None` when nothing was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<Metrics>,
+    /// Rates over the measured span. `None` when nothing was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throughput: Option<Throughput>,
+    /// Goodput, where the spec has an `slo`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slo: Option<SloResult>,
+    /// What happened over time, in equal slices from T0 on, at most 300.
+    pub series: Series,
+    /// How percentiles are computed.
+    pub percentile_method: String,
+    /// What was chosen, by whom and with which digests.
+    pub provenance: Provenance,
+    /// What the reader should know before trusting a number.
+    pub warnings: Vec<Warning>,
+    /// The spec as it ran, defaults filled in.
+    pub spec: serde_json::Value,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Verdict {
+    /// Every planned request was accounted for, and something was measured.
+    Succeeded,
+    /// Nothing was measured, every request failed, or the run was aborted.
+    Failed,
+    /// Somebody ended it; the numbers cover what was measured until then.
+    Cancelled,
+}
+
+/// Something that the reader should know before trusting a number.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Warning {
+    /// A stable name in `CamelCase`.
+    pub code: String,
+    /// The same for people.
+    pub message: String,
+}
+
+/// What happened over time, one value a slice.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Series {
+    /// The length of a slice, in seconds.
+    pub slice_s: f64,
+    /// Requests that the schedule wanted in this slice.
+    pub recorded: Vec<u32>,
+    /// Requests sent in this slice.
+    pub sent: Vec<u32>,
+    /// Requests completed in this slice.
+    pub completed: Vec<u32>,
+    /// Requests failed in this slice.
+    pub failed: Vec<u32>,
+    /// Requests in flight at the end of this slice.
+    pub in_flight: Vec<u32>,
+    /// Output tokens of the requests that were completed in this slice.
+    pub output_tokens: Vec<u64>,
+    /// The greatest lag of the requests sent in this slice, in milliseconds. `None`: none was sent.
+    pub lag_max_ms: Vec<Option<f64>>,
+    /// The median TTFT of the requests sent in this slice, in milliseconds.
+    pub ttft_p50_ms: Vec<Option<f64>>,
+    /// The median latency of the requests sent in this slice, in milliseconds.
+    pub latency_p50_ms: Vec<Option<f64>>,
+}
+
+/// The JSON schema of `summary.json`.
+#[must_use]
+pub fn json_schema() -> serde_json::Value {
+    schemars::schema_for!(Summary).to_value()
+}

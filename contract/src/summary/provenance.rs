@@ -1,0 +1,85 @@
+//! What was chosen, by whom and with which digests.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What was chosen, by whom and with which digests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Provenance {
+    /// The version of Reprise.
+    pub reprise_version: String,
+    /// The trace and what was made of it.
+    pub dataset: DatasetProvenance,
+    /// The schedule.
+    pub schedule: ScheduleProvenance,
+    /// Where it was sent.
+    pub target: TargetProvenance,
+    /// The machine that sent it.
+    pub host: Host,
+}
+
+/// The trace and what was made of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DatasetProvenance {
+    /// What the user wrote, credentials redacted.
+    pub reference: String,
+    /// Bytes as they are stored at the source.
+    pub bytes: u64,
+    /// SHA-256 of these bytes, hex.
+    pub sha256: String,
+    /// How they are compressed: `none`, `gzip` or `zstd`, told by content.
+    pub compression: String,
+    /// SHA-256 of the decompressed trace, hex.
+    pub trace_sha256: String,
+    /// The trace format.
+    pub format: String,
+    /// Who chose the format: `spec` or `detected`.
+    pub format_chosen_by: String,
+    /// Records of the trace.
+    pub records: u64,
+    /// Sessions of the trace.
+    pub sessions: u64,
+    /// Digest of the content: equal digests send equal bodies under equal templates.
+    pub content_digest: String,
+    /// The built-in corpus that prompts were synthesised from; `None` when none were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corpus: Option<String>,
+    /// The seed of synthesised text and of random arrivals.
+    pub seed: u64,
+}
+
+/// The schedule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ScheduleProvenance {
+    /// `Recorded`, `Rate` or `Concurrency`: what `Auto` became.
+    pub mode: String,
+    /// Digest of the schedule: equal digests offer the same load.
+    pub hash: String,
+    /// Requests in it.
+    pub requests: u64,
+    /// Records that the window, the limit on requests, or the session they belong to left out.
+    pub left_out: u64,
+}
+
+/// Where it was sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TargetProvenance {
+    /// The URLs requests went to.
+    pub urls: Vec<String>,
+    /// The API.
+    pub api: String,
+}
+
+/// The machine that sent it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Host {
+    /// Operating system and architecture, such as `linux/x86_64`.
+    pub platform: String,
+    /// Threads that sent, one a core.
+    pub threads: u32,
+}
