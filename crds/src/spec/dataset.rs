@@ -1,0 +1,104 @@
+//! `spec.dataset`: which trace, and how to read it.
+
+use std::fmt;
+use std::num::NonZeroU32;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::absent::forbid_null;
+
+/// The trace to replay and how to read it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(transform = forbid_null)]
+pub struct Dataset {
+    /// A reference to the trace: a local path, or an http:// or https:// URL of a file.
+    #[schemars(length(min = 1, max = 4096))]
+    pub source: String,
+    /// The trace format. Needed unless the trace itself declares it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<TraceFormat>,
+    /// Options of the trace format. One that the format does not take is refused.
+    #[serde(default)]
+    pub options: DatasetOptions,
+}
+
+/// The trace formats that can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TraceFormat {
+    /// Lengths, shared-prefix hash ids and arrival times, or recorded prompts and messages, one JSON object a line.
+    MooncakeTrace,
+    /// Recorded request bodies with their arrival times, one JSON object a line.
+    WorkloadTrace,
+}
+
+impl TraceFormat {
+    /// Every format, in the order in which they are listed to people.
+    pub const ALL: [Self; 2] = [Self::MooncakeTrace, Self::WorkloadTrace];
+
+    /// The name as it is written in a spec.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MooncakeTrace => "mooncake_trace",
+            Self::WorkloadTrace => "workload_trace",
+        }
+    }
+}
+
+impl fmt::Display for TraceFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The options of all trace formats in one struct. `None` leaves the format's own default.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(transform = forbid_null)]
+pub struct DatasetOptions {
+    /// Tokens that one hash id stands for. Taken by mooncake_trace, where it is 512 unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub block_size: Option<NonZeroU32>,
+    /// What a number in the timestamp column means. Unless given, it is ms in mooncake_trace and s in workload_trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timestamp_unit: Option<TimestampUnit>,
+    /// Names of recorded credential headers to send all the same; those not named here are dropped. Taken by
+    /// workload_trace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64), inner(length(min = 1, max = 256)))]
+    pub keep_headers: Vec<String>,
+    /// What to do about a column that the format does not know.
+    #[serde(default)]
+    pub unknown_columns: UnknownColumns,
+}
+
+/// The unit of a number in the timestamp column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum TimestampUnit {
+    /// Seconds.
+    #[serde(rename = "s")]
+    Seconds,
+    /// Milliseconds.
+    #[serde(rename = "ms")]
+    Milliseconds,
+    /// Microseconds.
+    #[serde(rename = "us")]
+    Microseconds,
+    /// Nanoseconds.
+    #[serde(rename = "ns")]
+    Nanoseconds,
+}
+
+/// What to do about a column that the trace format does not know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum UnknownColumns {
+    /// Refuse the trace and name the column.
+    #[default]
+    Refuse,
+    /// Read on without it.
+    Ignore,
+}

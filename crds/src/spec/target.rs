@@ -1,0 +1,71 @@
+//! `spec.target`: where requests go, and what is filled into them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::absent::forbid_null;
+use crate::duration::TimeSpan;
+
+/// The endpoint that receives the requests, and what is filled into them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(transform = forbid_null)]
+pub struct Target {
+    /// Base URLs of the endpoint (http or https, no user name in it). A URL with a path is used as it is; requests are
+    /// spread over several.
+    #[schemars(length(min = 1, max = 64), inner(length(min = 1, max = 2048)))]
+    pub urls: Vec<String>,
+    /// The API that the endpoint speaks.
+    #[serde(default)]
+    pub api: Api,
+    /// The model named in synthesised bodies, required for these. It never changes a recorded body.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 512))]
+    pub model: Option<String>,
+    /// Replaces the model of every recorded body that names one. A hit in modelMapping wins over it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 512))]
+    pub model_override: Option<String>,
+    /// Replaces single models of recorded bodies: recorded name to sent name. A body without a model stays without.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 256))]
+    pub model_mapping: BTreeMap<String, String>,
+    /// Whether answers are streamed. Synthesised bodies ask for streaming unless this is false. A recorded body keeps
+    /// its own `stream`; where it has none, it is filled only when this field is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub streaming: Option<bool>,
+    /// Headers added to every request. Names of credential headers are refused here, since this spec is no place for
+    /// secrets.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 64))]
+    pub headers: BTreeMap<String, String>,
+    /// How long one request may take, from sending to the end of its answer. More than 0s.
+    #[serde(default = "default_timeout")]
+    pub timeout: TimeSpan,
+}
+
+fn default_timeout() -> TimeSpan {
+    TimeSpan::from(Duration::from_secs(600))
+}
+
+/// The API that the endpoint speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Api {
+    /// OpenAI chat completions.
+    #[default]
+    Chat,
+    /// OpenAI completions (a prompt, no messages).
+    Completions,
+    /// OpenAI responses. Not supported yet.
+    Responses,
+    /// Embeddings. Not supported yet.
+    Embeddings,
+    /// Reranking. Not supported yet.
+    Rerank,
+    /// The recorded body as it is, to the URL as it is. Not supported yet.
+    Raw,
+}
