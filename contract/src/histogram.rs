@@ -37,7 +37,9 @@ impl Histogram {
 
     /// The buckets that are not empty, in ascending order, as (bucket, count).
     pub fn buckets(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
-        (0u32..).zip(self.counts.iter().copied()).filter(|(_, count)| *count > 0)
+        (0u32..)
+            .zip(self.counts.iter().copied())
+            .filter(|(_, count)| *count > 0)
     }
 
     /// The value at `quantile` (0 to 1) by nearest rank: the upper bound of the bucket that holds it, so never less than
@@ -64,7 +66,10 @@ impl Histogram {
 impl From<Vec<(u32, u64)>> for Histogram {
     fn from(pairs: Vec<(u32, u64)>) -> Self {
         let mut histogram = Self::default();
-        for (bucket, count) in pairs.into_iter().filter(|(bucket, _)| *bucket <= bucket_of(u64::MAX)) {
+        for (bucket, count) in pairs
+            .into_iter()
+            .filter(|(bucket, _)| *bucket <= bucket_of(u64::MAX))
+        {
             histogram.add(bucket, count);
         }
         histogram
@@ -139,9 +144,14 @@ mod tests {
 
     #[test]
     fn merging_adds_counts() {
-        let (mut left, mut right, mut both) = (Histogram::default(), Histogram::default(), Histogram::default());
+        let (mut left, mut right, mut both) =
+            (Histogram::default(), Histogram::default(), Histogram::default());
         for value in 0..1_000 {
-            if value % 3 == 0 { left.record(value * 977) } else { right.record(value * 977) }
+            if value % 3 == 0 {
+                left.record(value * 977);
+            } else {
+                right.record(value * 977);
+            }
             both.record(value * 977);
         }
         left.merge(&right);

@@ -5,9 +5,10 @@ use std::sync::{Arc, LazyLock};
 use arrow_array::builder::{
     BooleanBuilder, Int64Builder, StringBuilder, UInt16Builder, UInt32Builder, UInt64Builder,
 };
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int64Type, UInt16Type, UInt32Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, RecordBatch};
+use arrow_array::{
+    Array, ArrayRef, ArrowPrimitiveType, BooleanArray, Int64Array, PrimitiveArray, RecordBatch, StringArray,
+    UInt16Array, UInt32Array, UInt64Array,
+};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
 use super::{Ending, FailureCause, Gaps, NotSentReason, Outcome, Phase, Times, TokenSource, Tokens};
@@ -15,8 +16,10 @@ use super::{Ending, FailureCause, Gaps, NotSentReason, Outcome, Phase, Times, To
 /// A batch that is not one of outcomes.
 #[derive(Debug, thiserror::Error)]
 pub enum OutcomeError {
-    /// A column is missing or has another type.
-    #[error("Cannot read outcomes: column {0} is missing or of another type. Use a file that this version wrote.")]
+    /// A column is missing, has another type, or has holes where none may be.
+    #[error(
+        "Cannot read outcomes: column {0} is missing or of another type. Use a file that this version wrote."
+    )]
     Column(&'static str),
     /// A word in a column is not one of ours.
     #[error("Cannot read outcomes: column {column} holds {word:?}. Use a file that this version wrote.")]
@@ -115,11 +118,19 @@ pub fn write_batch(outcomes: &[Outcome]) -> Result<RecordBatch, OutcomeError> {
         u64s(outcomes, |outcome| Some(outcome.gaps.min_ns)),
         u64s(outcomes, |outcome| Some(outcome.gaps.max_ns)),
         u32s(outcomes, |outcome| Some(outcome.output_chunks)),
-        u32s(outcomes, |outcome| outcome.input_tokens.map(|tokens| tokens.count)),
-        words(outcomes, |outcome| outcome.input_tokens.map(|tokens| tokens.source.name())),
+        u32s(outcomes, |outcome| {
+            outcome.input_tokens.map(|tokens| tokens.count)
+        }),
+        words(outcomes, |outcome| {
+            outcome.input_tokens.map(|tokens| tokens.source.name())
+        }),
         u32s(outcomes, |outcome| outcome.cached_tokens),
-        u32s(outcomes, |outcome| outcome.output_tokens.map(|tokens| tokens.count)),
-        words(outcomes, |outcome| outcome.output_tokens.map(|tokens| tokens.source.name())),
+        u32s(outcomes, |outcome| {
+            outcome.output_tokens.map(|tokens| tokens.count)
+        }),
+        words(outcomes, |outcome| {
+            outcome.output_tokens.map(|tokens| tokens.source.name())
+        }),
         u32s(outcomes, |outcome| outcome.requested_output_tokens),
         u16s(outcomes, |outcome| outcome.status),
         words(outcomes, |outcome| outcome.error.as_deref()),
@@ -135,136 +146,225 @@ pub fn write_batch(outcomes: &[Outcome]) -> Result<RecordBatch, OutcomeError> {
 /// # Errors
 /// When a column is missing, has another type, or holds a word that is not ours.
 pub fn read_batch(batch: &RecordBatch) -> Result<Vec<Outcome>, OutcomeError> {
-    let columns = Columns { batch };
+    let columns = Columns::of(batch)?;
     (0..batch.num_rows()).map(|row| columns.outcome(row)).collect()
 }
 
+/// The columns of a batch, looked up and checked once.
 struct Columns<'a> {
-    batch: &'a RecordBatch,
+    request: &'a UInt32Array,
+    session: &'a UInt32Array,
+    turn: &'a UInt32Array,
+    request_id: &'a StringArray,
+    warmup: &'a BooleanArray,
+    ending: &'a StringArray,
+    cause: &'a StringArray,
+    recorded: &'a Int64Array,
+    due: &'a Int64Array,
+    sent: &'a Int64Array,
+    headers: &'a Int64Array,
+    first_chunk: &'a Int64Array,
+    first_output: &'a Int64Array,
+    first_content: &'a Int64Array,
+    last_output: &'a Int64Array,
+    usage: &'a Int64Array,
+    done: &'a Int64Array,
+    connect: &'a UInt64Array,
+    gap_count: &'a UInt32Array,
+    gap_sum: &'a UInt64Array,
+    gap_min: &'a UInt64Array,
+    gap_max: &'a UInt64Array,
+    output_chunks: &'a UInt32Array,
+    input_tokens: TokenColumns<'a>,
+    cached_tokens: &'a UInt32Array,
+    output_tokens: TokenColumns<'a>,
+    requested_output_tokens: &'a UInt32Array,
+    status: &'a UInt16Array,
+    error: &'a StringArray,
+    request_bytes: &'a UInt64Array,
+    answer_bytes: &'a UInt64Array,
+    target: &'a UInt16Array,
 }
 
-impl Columns<'_> {
-    fn outcome(&self, row: usize) -> Result<Outcome, OutcomeError> {
-        Ok(Outcome {
-            request: self.required::<UInt32Type>("request", row)?,
-            session: self.required::<UInt32Type>("session", row)?,
-            turn: self.required::<UInt32Type>("turn", row)?,
-            request_id: self.word("request_id", row)?.map(str::to_owned),
-            phase: if self.flag("warmup", row)? { Phase::Warmup } else { Phase::Measured },
-            ending: self.ending(row)?,
-            times: self.times(row)?,
-            connect_ns: self.optional::<UInt64Type>("connect_ns", row)?,
-            gaps: Gaps {
-                count: self.required::<UInt32Type>("gap_count", row)?,
-                sum_ns: self.required::<UInt64Type>("gap_sum_ns", row)?,
-                min_ns: self.required::<UInt64Type>("gap_min_ns", row)?,
-                max_ns: self.required::<UInt64Type>("gap_max_ns", row)?,
-            },
-            output_chunks: self.required::<UInt32Type>("output_chunks", row)?,
-            input_tokens: self.tokens("input_tokens", "input_tokens_source", row)?,
-            cached_tokens: self.optional::<UInt32Type>("cached_tokens", row)?,
-            output_tokens: self.tokens("output_tokens", "output_tokens_source", row)?,
-            requested_output_tokens: self.optional::<UInt32Type>("requested_output_tokens", row)?,
-            status: self.optional::<UInt16Type>("status", row)?,
-            error: self.word("error", row)?.map(str::to_owned),
-            request_bytes: self.required::<UInt64Type>("request_bytes", row)?,
-            answer_bytes: self.required::<UInt64Type>("answer_bytes", row)?,
-            target: self.required::<UInt16Type>("target", row)?,
+impl<'a> Columns<'a> {
+    fn of(batch: &'a RecordBatch) -> Result<Self, OutcomeError> {
+        Ok(Self {
+            request: required(batch, "request")?,
+            session: required(batch, "session")?,
+            turn: required(batch, "turn")?,
+            request_id: column(batch, "request_id")?,
+            warmup: required(batch, "warmup")?,
+            ending: required(batch, "ending")?,
+            cause: column(batch, "cause")?,
+            recorded: column(batch, "recorded_ns")?,
+            due: column(batch, "due_ns")?,
+            sent: column(batch, "sent_ns")?,
+            headers: column(batch, "headers_ns")?,
+            first_chunk: column(batch, "first_chunk_ns")?,
+            first_output: column(batch, "first_output_ns")?,
+            first_content: column(batch, "first_content_ns")?,
+            last_output: column(batch, "last_output_ns")?,
+            usage: column(batch, "usage_ns")?,
+            done: column(batch, "done_ns")?,
+            connect: column(batch, "connect_ns")?,
+            gap_count: required(batch, "gap_count")?,
+            gap_sum: required(batch, "gap_sum_ns")?,
+            gap_min: required(batch, "gap_min_ns")?,
+            gap_max: required(batch, "gap_max_ns")?,
+            output_chunks: required(batch, "output_chunks")?,
+            input_tokens: TokenColumns::of(batch, "input_tokens", "input_tokens_source")?,
+            cached_tokens: column(batch, "cached_tokens")?,
+            output_tokens: TokenColumns::of(batch, "output_tokens", "output_tokens_source")?,
+            requested_output_tokens: column(batch, "requested_output_tokens")?,
+            status: column(batch, "status")?,
+            error: column(batch, "error")?,
+            request_bytes: required(batch, "request_bytes")?,
+            answer_bytes: required(batch, "answer_bytes")?,
+            target: required(batch, "target")?,
         })
     }
 
-    fn times(&self, row: usize) -> Result<Times, OutcomeError> {
-        let time = |name| self.optional::<Int64Type>(name, row);
-        Ok(Times {
-            recorded: time("recorded_ns")?,
-            due: time("due_ns")?,
-            sent: time("sent_ns")?,
-            headers: time("headers_ns")?,
-            first_chunk: time("first_chunk_ns")?,
-            first_output: time("first_output_ns")?,
-            first_content: time("first_content_ns")?,
-            last_output: time("last_output_ns")?,
-            usage: time("usage_ns")?,
-            done: time("done_ns")?,
+    fn outcome(&self, row: usize) -> Result<Outcome, OutcomeError> {
+        Ok(Outcome {
+            request: self.request.value(row),
+            session: self.session.value(row),
+            turn: self.turn.value(row),
+            request_id: word(self.request_id, row).map(str::to_owned),
+            phase: if self.warmup.value(row) {
+                Phase::Warmup
+            } else {
+                Phase::Measured
+            },
+            ending: self.ending(row)?,
+            times: self.times(row),
+            connect_ns: number(self.connect, row),
+            gaps: Gaps {
+                count: self.gap_count.value(row),
+                sum_ns: self.gap_sum.value(row),
+                min_ns: self.gap_min.value(row),
+                max_ns: self.gap_max.value(row),
+            },
+            output_chunks: self.output_chunks.value(row),
+            input_tokens: self.input_tokens.tokens(row)?,
+            cached_tokens: number(self.cached_tokens, row),
+            output_tokens: self.output_tokens.tokens(row)?,
+            requested_output_tokens: number(self.requested_output_tokens, row),
+            status: number(self.status, row),
+            error: word(self.error, row).map(str::to_owned),
+            request_bytes: self.request_bytes.value(row),
+            answer_bytes: self.answer_bytes.value(row),
+            target: self.target.value(row),
         })
+    }
+
+    fn times(&self, row: usize) -> Times {
+        Times {
+            recorded: number(self.recorded, row),
+            due: number(self.due, row),
+            sent: number(self.sent, row),
+            headers: number(self.headers, row),
+            first_chunk: number(self.first_chunk, row),
+            first_output: number(self.first_output, row),
+            first_content: number(self.first_content, row),
+            last_output: number(self.last_output, row),
+            usage: number(self.usage, row),
+            done: number(self.done, row),
+        }
     }
 
     fn ending(&self, row: usize) -> Result<Ending, OutcomeError> {
-        let name = self.word("ending", row)?.unwrap_or_default();
-        let cause = self.word("cause", row)?;
+        let name = self.ending.value(row);
+        let cause = word(self.cause, row);
         Ending::from_words(name, cause).ok_or_else(|| OutcomeError::Word {
             column: "ending",
             word: format!("{name} {}", cause.unwrap_or_default()),
         })
     }
+}
 
-    fn tokens(
-        &self,
-        count: &'static str,
-        source: &'static str,
-        row: usize,
-    ) -> Result<Option<Tokens>, OutcomeError> {
-        let Some(count) = self.optional::<UInt32Type>(count, row)? else { return Ok(None) };
-        let word = self.word(source, row)?.unwrap_or_default();
-        let source = TokenSource::from_name(word)
-            .ok_or_else(|| OutcomeError::Word { column: source, word: word.to_owned() })?;
+/// A count of tokens and its source.
+struct TokenColumns<'a> {
+    count: &'a UInt32Array,
+    source: &'a StringArray,
+    source_name: &'static str,
+}
+
+impl<'a> TokenColumns<'a> {
+    fn of(batch: &'a RecordBatch, count: &'static str, source: &'static str) -> Result<Self, OutcomeError> {
+        Ok(Self {
+            count: column(batch, count)?,
+            source: column(batch, source)?,
+            source_name: source,
+        })
+    }
+
+    fn tokens(&self, row: usize) -> Result<Option<Tokens>, OutcomeError> {
+        let Some(count) = number(self.count, row) else {
+            return Ok(None);
+        };
+        let word = word(self.source, row).unwrap_or_default();
+        let source = TokenSource::from_name(word).ok_or_else(|| OutcomeError::Word {
+            column: self.source_name,
+            word: word.to_owned(),
+        })?;
         Ok(Some(Tokens { count, source }))
-    }
-
-    fn column(&self, name: &'static str) -> Result<&dyn Array, OutcomeError> {
-        self.batch.column_by_name(name).map(|column| &**column).ok_or(OutcomeError::Column(name))
-    }
-
-    fn optional<T: ArrowPrimitiveType>(
-        &self,
-        name: &'static str,
-        row: usize,
-    ) -> Result<Option<T::Native>, OutcomeError> {
-        let column = self.column(name)?.as_primitive_opt::<T>().ok_or(OutcomeError::Column(name))?;
-        Ok(column.is_valid(row).then(|| column.value(row)))
-    }
-
-    fn required<T: ArrowPrimitiveType>(
-        &self,
-        name: &'static str,
-        row: usize,
-    ) -> Result<T::Native, OutcomeError> {
-        self.optional::<T>(name, row)?.ok_or(OutcomeError::Column(name))
-    }
-
-    fn word(&self, name: &'static str, row: usize) -> Result<Option<&str>, OutcomeError> {
-        let column = self.column(name)?.as_string_opt::<i32>().ok_or(OutcomeError::Column(name))?;
-        Ok(column.is_valid(row).then(|| column.value(row)))
-    }
-
-    fn flag(&self, name: &'static str, row: usize) -> Result<bool, OutcomeError> {
-        Ok(self.column(name)?.as_boolean_opt().ok_or(OutcomeError::Column(name))?.value(row))
     }
 }
 
-macro_rules! column {
+fn column<'a, T: Array + 'static>(batch: &'a RecordBatch, name: &'static str) -> Result<&'a T, OutcomeError> {
+    let column = batch.column_by_name(name).ok_or(OutcomeError::Column(name))?;
+    column.as_any().downcast_ref().ok_or(OutcomeError::Column(name))
+}
+
+fn required<'a, T: Array + 'static>(
+    batch: &'a RecordBatch,
+    name: &'static str,
+) -> Result<&'a T, OutcomeError> {
+    let column = column::<T>(batch, name)?;
+    if column.null_count() > 0 {
+        Err(OutcomeError::Column(name))
+    } else {
+        Ok(column)
+    }
+}
+
+fn number<T: ArrowPrimitiveType>(column: &PrimitiveArray<T>, row: usize) -> Option<T::Native> {
+    column.is_valid(row).then(|| column.value(row))
+}
+
+fn word(column: &StringArray, row: usize) -> Option<&str> {
+    column.is_valid(row).then(|| column.value(row))
+}
+
+macro_rules! builder {
     ($name:ident, $value:ty, $builder:ty) => {
         fn $name(outcomes: &[Outcome], value: impl Fn(&Outcome) -> Option<$value>) -> ArrayRef {
             let mut builder = <$builder>::with_capacity(outcomes.len());
-            outcomes.iter().for_each(|outcome| builder.append_option(value(outcome)));
+            for outcome in outcomes {
+                builder.append_option(value(outcome));
+            }
             Arc::new(builder.finish())
         }
     };
 }
-column!(i64s, i64, Int64Builder);
-column!(u64s, u64, UInt64Builder);
-column!(u32s, u32, UInt32Builder);
-column!(u16s, u16, UInt16Builder);
+builder!(i64s, i64, Int64Builder);
+builder!(u64s, u64, UInt64Builder);
+builder!(u32s, u32, UInt32Builder);
+builder!(u16s, u16, UInt16Builder);
 
 fn bools(outcomes: &[Outcome], value: impl Fn(&Outcome) -> bool) -> ArrayRef {
     let mut builder = BooleanBuilder::with_capacity(outcomes.len());
-    outcomes.iter().for_each(|outcome| builder.append_value(value(outcome)));
+    for outcome in outcomes {
+        builder.append_value(value(outcome));
+    }
     Arc::new(builder.finish())
 }
 
 fn words<'a>(outcomes: &'a [Outcome], value: impl Fn(&'a Outcome) -> Option<&'a str>) -> ArrayRef {
     let mut builder = StringBuilder::new();
-    outcomes.iter().for_each(|outcome| builder.append_option(value(outcome)));
+    for outcome in outcomes {
+        builder.append_option(value(outcome));
+    }
     Arc::new(builder.finish())
 }
 
@@ -359,15 +459,35 @@ mod tests {
             session: 3,
             turn: 1,
             request_id: (request == 0).then(|| "req-42".to_owned()),
-            phase: if request == 1 { Phase::Warmup } else { Phase::Measured },
+            phase: if request == 1 {
+                Phase::Warmup
+            } else {
+                Phase::Measured
+            },
             ending,
-            times: Times { recorded: Some(-5), due: Some(10), sent: Some(12), ..Times::default() },
+            times: Times {
+                recorded: Some(-5),
+                due: Some(10),
+                sent: Some(12),
+                ..Times::default()
+            },
             connect_ns: Some(7),
-            gaps: Gaps { count: 2, sum_ns: 30, min_ns: 10, max_ns: 20 },
+            gaps: Gaps {
+                count: 2,
+                sum_ns: 30,
+                min_ns: 10,
+                max_ns: 20,
+            },
             output_chunks: 3,
-            input_tokens: Some(Tokens { count: 100, source: TokenSource::Trace }),
+            input_tokens: Some(Tokens {
+                count: 100,
+                source: TokenSource::Trace,
+            }),
             cached_tokens: None,
-            output_tokens: Some(Tokens { count: 3, source: TokenSource::ChunkCount }),
+            output_tokens: Some(Tokens {
+                count: 3,
+                source: TokenSource::ChunkCount,
+            }),
             requested_output_tokens: Some(4),
             status: Some(200),
             error: None,
@@ -388,7 +508,10 @@ mod tests {
             Ending::NotSent(NotSentReason::DurationOver),
             Ending::NotSent(NotSentReason::AnswerMissing),
         ];
-        let outcomes: Vec<_> = (0..).zip(endings).map(|(request, ending)| outcome(request, ending)).collect();
+        let outcomes: Vec<_> = (0..)
+            .zip(endings)
+            .map(|(request, ending)| outcome(request, ending))
+            .collect();
         let batch = write_batch(&outcomes).unwrap();
         assert_eq!(read_batch(&batch).unwrap(), outcomes);
     }
@@ -405,7 +528,14 @@ mod tests {
         let columns: Vec<_> = schema()
             .fields()
             .iter()
-            .map(|field| format!("{} {}{}", field.name(), field.data_type(), if field.is_nullable() { "?" } else { "" }))
+            .map(|field| {
+                format!(
+                    "{} {}{}",
+                    field.name(),
+                    field.data_type(),
+                    if field.is_nullable() { "?" } else { "" }
+                )
+            })
             .collect();
         insta::assert_snapshot!(columns.join("\n"));
     }

@@ -107,7 +107,11 @@ pub struct Gaps {
 impl Gaps {
     /// Counts one gap.
     pub fn record(&mut self, gap_ns: u64) {
-        self.min_ns = if self.count == 0 { gap_ns } else { self.min_ns.min(gap_ns) };
+        self.min_ns = if self.count == 0 {
+            gap_ns
+        } else {
+            self.min_ns.min(gap_ns)
+        };
         self.max_ns = self.max_ns.max(gap_ns);
         self.sum_ns += gap_ns;
         self.count += 1;
@@ -127,7 +131,8 @@ pub struct Times {
     pub headers: Option<i64>,
     /// When the first chunk of the answer's body was there, whatever it holds.
     pub first_chunk: Option<i64>,
-    /// When the first output was there: content, reasoning or a tool call.
+    /// When the first output was there: content, reasoning or a tool call. This and the next two only where the answer was
+    /// streamed.
     pub first_output: Option<i64>,
     /// When the first content was there: output that is not reasoning.
     pub first_content: Option<i64>,
@@ -168,7 +173,7 @@ pub struct Outcome {
     pub cached_tokens: Option<u32>,
     /// Tokens of the answer.
     pub output_tokens: Option<Tokens>,
-    /// How many output tokens the request asked for.
+    /// How many output tokens `matchOutputLength` asked for. `None` where the length was left to the model.
     pub requested_output_tokens: Option<u32>,
     /// The HTTP status.
     pub status: Option<u16>,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::Histogram;
 
 /// How many requests there were, and what became of them:
-/// `planned = warmup + measured`, and `measured = completed + failed + cancelled + dropped + notSent`.
+/// `planned = warmup + measured + unknown`, and `measured = completed + failed + cancelled + dropped + notSent`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
@@ -18,6 +18,9 @@ pub struct Counts {
     pub warmup: u64,
     /// Warm-up requests that did not complete.
     pub warmup_not_completed: u64,
+    /// Those of which no outcome is known, as the worker that had them was lost. A run that has any has failed.
+    #[serde(default)]
+    pub unknown: u64,
     /// Those that count.
     pub measured: u64,
     /// Measured requests that reached the target's socket.
@@ -36,9 +39,10 @@ pub struct Counts {
     pub not_sent_by_reason: BTreeMap<String, u64>,
     /// `failed` by cause.
     pub failures: BTreeMap<String, Failure>,
-    /// Completed requests whose output length is not the one asked for by `matchOutputLength`.
+    /// Completed measured requests whose output length, by the server's own count, is not the one asked for by
+    /// `matchOutputLength`.
     pub output_length_mismatches: u64,
-    /// Sessions of which some turns, but not all, were sent.
+    /// Sessions of which some turns, but not all, were sent, warm-up included.
     pub partial_sessions: u64,
 }
 
@@ -47,16 +51,19 @@ pub struct Counts {
 pub struct Failure {
     /// How many.
     pub count: u64,
-    /// What the first one said.
+    /// What the one that comes first in the plan said.
     pub example: String,
 }
 
 /// How late requests went: sent minus due, absolute, warm-up included (a late warm-up is a late generator).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// Nothing is subtracted: a constant lateness shows in every number here, `minMs` included.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Lag {
     /// Requests that have a lag: all that were sent.
     pub count: u64,
+    /// The least.
+    pub min_ms: f64,
     /// Median.
     pub p50_ms: f64,
     /// 90th percentile.
@@ -71,7 +78,8 @@ pub struct Lag {
     pub late: u64,
 }
 
-/// What was measured, over completed requests.
+/// What was measured, over completed requests: one that failed, was cut or was cancelled is in none of these numbers. A
+/// metric is `None` when no request has a value for it, such as TTFT where no answer was streamed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Metrics {
@@ -82,17 +90,18 @@ pub struct Metrics {
     pub ttft_from_schedule_ms: Option<Distribution>,
     /// First content minus sent; reasoning does not count.
     pub time_to_first_content_ms: Option<Distribution>,
-    /// Time per output token: (last output minus first output) / (output tokens - 1), one value a request of at least two
-    /// tokens.
+    /// Time per output token: (last output minus first output) / (output tokens - 1), rounded to a nanosecond, one value a
+    /// streamed request of at least two tokens. `outputTokenSources` says who counted them; where chunks were counted in
+    /// their place, a chunk of several tokens makes this too high.
     pub tpot_ms: Option<Distribution>,
     /// Gaps between consecutive chunks that bore output, all requests together. A chunk may hold several tokens.
-    /// From histograms: percentiles are at most 1/64 too high.
+    /// Count, mean and extremes are exact; the rest is from a histogram: percentiles are at most 1/64 too high.
     pub inter_chunk_latency_ms: Option<Distribution>,
     /// Done minus sent.
     pub request_latency_ms: Option<Distribution>,
     /// Done minus recorded.
     pub request_latency_from_schedule_ms: Option<Distribution>,
-    /// Due minus recorded: how long turns waited for the turn before.
+    /// Due minus recorded, of the turns after a session's first: how long they waited for the turn before.
     pub dependency_wait_ms: Option<Distribution>,
     /// Opening a connection, where one was opened.
     pub connect_ms: Option<Distribution>,
@@ -117,7 +126,7 @@ pub struct Distribution {
     pub count: u64,
     /// Arithmetic mean.
     pub mean: f64,
-    /// Standard deviation of the population.
+    /// Standard deviation, of these values as the whole population.
     pub std_dev: f64,
     /// The least.
     pub min: f64,
@@ -162,11 +171,12 @@ pub struct Throughput {
     pub output_tokens_per_second: f64,
     /// Input tokens of completed requests a second.
     pub input_tokens_per_second: f64,
-    /// The most requests in flight at once.
+    /// The most requests in flight at once, warm-up included.
     pub peak_in_flight: u64,
 }
 
-/// Goodput: the requests that met every limit of `slo`.
+/// Goodput: the completed requests that met every limit of `slo`. One that lacks a value that a limit needs (no TTFT, as it
+/// was not streamed) is not good. An answer of at most one token has no time between tokens and meets that limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SloResult {
@@ -178,7 +188,7 @@ pub struct SloResult {
     pub request_latency_ms: Option<f64>,
     /// Requests that met every limit.
     pub good: u64,
-    /// As a share (0 to 1) of all measured requests that were sent or dropped, failed ones included.
+    /// As a share (0 to 1) of all measured requests but those not sent: failed, cancelled and dropped ones are not good.
     pub good_share: f64,
     /// Good requests a second of the measured span.
     pub goodput_per_second: f64,

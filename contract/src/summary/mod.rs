@@ -34,8 +34,9 @@ pub struct Summary {
     pub elapsed_s: f64,
     /// How many requests there were, and what became of them.
     pub counts: Counts,
-    /// How late requests went.
-    pub lag: Lag,
+    /// How late requests went. `None` when none went.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag: Option<Lag>,
     /// What was measured. `None` when nothing was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metrics: Option<Metrics>,
@@ -62,7 +63,7 @@ pub struct Summary {
 pub enum Verdict {
     /// Every planned request was accounted for, and something was measured.
     Succeeded,
-    /// Nothing was measured, every request failed, or the run was aborted.
+    /// Nothing was measured, every request failed, requests are unaccounted for, or the run was aborted.
     Failed,
     /// Somebody ended it; the numbers cover what was measured until then.
     Cancelled,
@@ -77,12 +78,15 @@ pub struct Warning {
     pub message: String,
 }
 
-/// What happened over time, one value a slice.
+/// What happened over time, one value a slice. Counts include warm-up, as the target felt it too; medians do not.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Series {
     /// The length of a slice, in seconds.
     pub slice_s: f64,
+    /// When the first measured request was sent, in seconds from T0: what goes before is warm-up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_from_s: Option<f64>,
     /// Requests that the schedule wanted in this slice.
     pub recorded: Vec<u32>,
     /// Requests sent in this slice.
@@ -97,9 +101,9 @@ pub struct Series {
     pub output_tokens: Vec<u64>,
     /// The greatest lag of the requests sent in this slice, in milliseconds. `None`: none was sent.
     pub lag_max_ms: Vec<Option<f64>>,
-    /// The median TTFT of the requests sent in this slice, in milliseconds.
+    /// The median TTFT of the completed requests sent in this slice, in milliseconds.
     pub ttft_p50_ms: Vec<Option<f64>>,
-    /// The median latency of the requests sent in this slice, in milliseconds.
+    /// The median latency of the completed requests sent in this slice, in milliseconds.
     pub latency_p50_ms: Vec<Option<f64>>,
 }
 
