@@ -59,15 +59,15 @@ impl fmt::Display for TraceFormat {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(transform = forbid_null)]
 pub struct DatasetOptions {
-    /// Tokens that one hash id stands for. Taken by mooncake_trace, where it is 512 unless given.
+    /// Tokens that one hash id stands for. Taken by `mooncake_trace`, where it is 512 unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub block_size: Option<NonZeroU32>,
-    /// What a number in the timestamp column means. Unless given, it is ms in mooncake_trace and s in workload_trace.
+    /// What a number in the timestamp column means. Unless given, it is ms in `mooncake_trace` and s in `workload_trace`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp_unit: Option<TimestampUnit>,
     /// Names of recorded credential headers to send all the same; those not named here are dropped. Taken by
-    /// workload_trace.
+    /// `workload_trace`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64), inner(length(min = 1, max = 256)))]
     pub keep_headers: Vec<String>,

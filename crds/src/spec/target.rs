@@ -48,7 +48,7 @@ pub struct Target {
 }
 
 fn default_timeout() -> TimeSpan {
-    TimeSpan::from(Duration::from_secs(600))
+    TimeSpan::from(Duration::from_mins(10))
 }
 
 /// The API that the endpoint speaks.
