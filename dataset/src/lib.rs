@@ -1,0 +1,36 @@
+//! From trace to content: the trace formats.
+//!
+//! [`read`] takes the lines of a trace in one of the [`Format`]s and hands out [`reprise_content::Turn`]s, one at a time
+//! and in the order of the file. It never holds more than one line. A trace with any line that is wrong is refused as a
+//! whole, with every such line counted and the first ones named.
+//!
+//! A format is one module that implements the reading of a single record; everything that formats have in common (lines,
+//! JSON, times, headers, the cutting of recorded bodies) lives beside it. One conformance suite under `tests/` runs
+//! against all of them.
+
+mod count;
+mod decimal;
+mod facts;
+mod format;
+mod headers;
+mod iso8601;
+mod json;
+mod lines;
+mod mooncake_trace;
+mod named_counts;
+mod nearest;
+mod options;
+mod read;
+mod recorded_body;
+mod refusal;
+mod timestamp;
+mod workload_trace;
+
+pub use facts::{DatasetWarning, Facts};
+pub use format::{Format, UnknownFormat};
+pub use headers::{HeaderName, HeaderNameError};
+pub use named_counts::NamedCounts;
+pub use options::{OptionName, Options, OptionsError, UnknownColumns};
+pub use read::{ReadError, read};
+pub use refusal::{BadLine, BadLines, NoColumnFits};
+pub use timestamp::TimestampUnit;
