@@ -61,7 +61,7 @@ impl fmt::Display for TraceFormat {
 pub struct DatasetOptions {
     /// Tokens that one hash id stands for. Taken by `mooncake_trace`, where it is 512 unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 1_048_576), extend("format" = "int32"))]
     pub block_size: Option<NonZeroU32>,
     /// What a number in the timestamp column means. Unless given, it is ms in `mooncake_trace` and s in `workload_trace`.
     #[serde(skip_serializing_if = "Option::is_none")]

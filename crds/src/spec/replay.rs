@@ -23,7 +23,7 @@ pub struct Replay {
     pub rate: Option<Rate>,
     /// How many requests (or sessions) are in flight at any time, for schedule Concurrency or Auto.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 100_000))]
+    #[schemars(range(min = 1, max = 100_000), extend("format" = "int32"))]
     pub concurrency: Option<NonZeroU32>,
     /// How much faster than recorded: 2 halves every recorded pause. Acts on recorded times only.
     #[serde(default)]
@@ -39,9 +39,9 @@ pub struct Replay {
     pub duration: Option<TimeSpan>,
     /// How many measured requests are sent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 1_000_000_000_000_u64), extend("format" = "int64"))]
     pub requests: Option<NonZeroU64>,
-    /// What to do about a request that is later than lateThreshold.
+    /// What to do about a request that is later than `lateThreshold`.
     #[serde(default)]
     pub late_policy: LatePolicy,
     /// The lag (sent minus due) from which on a request counts as late.
@@ -52,7 +52,7 @@ pub struct Replay {
     pub match_output_length: bool,
     /// The seed of everything that is drawn: synthesised text and Poisson arrivals. Same seed, same requests.
     #[serde(default)]
-    #[schemars(extend("format" = "int64"))]
+    #[schemars(range(min = 0, max = 9_223_372_036_854_775_807_u64), extend("format" = "int64"))]
     pub seed: u64,
 }
 
@@ -135,9 +135,9 @@ pub struct Window {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(transform = forbid_null)]
 pub struct Warmup {
-    /// How many.
+    /// How many requests.
     #[serde(default)]
-    #[schemars(extend("format" = "int64"))]
+    #[schemars(range(min = 0, max = 1_000_000_000_000_u64), extend("format" = "int64"))]
     pub requests: u64,
 }
 

@@ -25,9 +25,9 @@ pub struct Target {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 512))]
     pub model: Option<String>,
-    /// Replaces the model of every recorded body that names one. A hit in modelMapping wins over it.
+    /// Replaces the model of every recorded body that names one. A hit in `modelMapping` wins over it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 512))]
+    #[schemars(length(min = 1, max = 512))]
     pub model_override: Option<String>,
     /// Replaces single models of recorded bodies: recorded name to sent name. A body without a model stays without.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -1,0 +1,241 @@
+//! The rules that a schema cannot state: between fields, and inside texts. Pure: the command line and the operator both
+//! use them.
+
+use url::Url;
+
+use crate::document::Problem;
+use crate::duration::TimeSpan;
+use crate::headers::{self, Refusal};
+use crate::path::FieldPath;
+use crate::spec::{
+    Api, Dataset, DatasetOptions, Replay, ReplayJobSpec, Schedule, Slo, Target, TraceFormat, Window,
+};
+
+/// Every rule that `spec` breaks, in the order of the spec. Bounds and texts that the schema refuses are checked there.
+#[must_use]
+pub fn validate(spec: &ReplayJobSpec) -> Vec<Problem> {
+    let root = FieldPath::spec();
+    let mut problems = Vec::new();
+    problems.extend(dataset(&spec.dataset, &root.key("dataset")));
+    problems.extend(target(&spec.target, &root.key("target")));
+    problems.extend(replay(&spec.replay, &root.key("replay")));
+    problems.extend(
+        spec.slo
+            .iter()
+            .flat_map(|objectives| slo(objectives, &root.key("slo"))),
+    );
+    problems
+}
+
+/// The options that `format` does not take, of those that are given.
+#[must_use]
+pub fn options_not_taken(options: &DatasetOptions, format: TraceFormat) -> Vec<&'static str> {
+    let DatasetOptions {
+        block_size,
+        timestamp_unit: _,
+        keep_headers,
+        unknown_columns: _,
+    } = options;
+    match format {
+        TraceFormat::MooncakeTrace if !keep_headers.is_empty() => vec!["keepHeaders"],
+        TraceFormat::WorkloadTrace if block_size.is_some() => vec!["blockSize"],
+        TraceFormat::MooncakeTrace | TraceFormat::WorkloadTrace => Vec::new(),
+    }
+}
+
+fn dataset(dataset: &Dataset, path: &FieldPath) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    if has_user_info(&dataset.source) {
+        problems.push(user_info(path.key("source")));
+    }
+    let untaken = dataset
+        .format
+        .map(|format| (format, options_not_taken(&dataset.options, format)));
+    problems.extend(untaken.into_iter().flat_map(|(format, names)| {
+        let options = path.key("options");
+        names.into_iter().map(move |name| {
+            Problem::new(options.key(name), format!("is not an option of {format}")).hint("Leave it out.")
+        })
+    }));
+    problems
+}
+
+fn has_user_info(reference: &str) -> bool {
+    Url::parse(reference).is_ok_and(|url| !url.username().is_empty() || url.password().is_some())
+}
+
+fn user_info(path: FieldPath) -> Problem {
+    Problem::new(path, "has a user name or password in its URL")
+        .hint("Take it out: a spec is no place for credentials.")
+}
+
+fn target(target: &Target, path: &FieldPath) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let urls = path.key("urls");
+    problems.extend(
+        target
+            .urls
+            .iter()
+            .enumerate()
+            .filter_map(|(index, text)| target_url(text, urls.index(index))),
+    );
+    match target.api {
+        Api::Chat | Api::Completions => {}
+        Api::Responses | Api::Embeddings | Api::Rerank | Api::Raw => {
+            problems
+                .push(Problem::new(path.key("api"), "not supported yet").hint("Use chat or completions."));
+        }
+    }
+    problems.extend(empty(target.model.as_deref(), path.key("model")));
+    problems.extend(empty(target.model_override.as_deref(), path.key("modelOverride")));
+    for (recorded, sent) in &target.model_mapping {
+        problems.extend(empty(Some(sent), path.key("modelMapping").key(recorded.as_str())));
+    }
+    for (name, value) in &target.headers {
+        problems.extend(header(name, value, path.key("headers").key(name.as_str())));
+    }
+    problems.extend(positive(Some(target.timeout), path.key("timeout")));
+    problems
+}
+
+fn target_url(text: &str, path: FieldPath) -> Option<Problem> {
+    let url = match Url::parse(text) {
+        Ok(url) => url,
+        Err(url::ParseError::RelativeUrlWithoutBase) => {
+            return Some(Problem::new(path, "has no scheme").hint("Start it with http:// or https://."));
+        }
+        Err(error) => return Some(Problem::new(path, format!("is not a URL: {error}"))),
+    };
+    if !matches!(url.scheme(), "http" | "https") {
+        let message = format!("has the scheme {}", url.scheme());
+        return Some(Problem::new(path, message).hint("Start it with http:// or https://."));
+    }
+    if has_user_info(text) {
+        return Some(user_info(path));
+    }
+    if url.fragment().is_some() {
+        return Some(
+            Problem::new(path, "has a fragment").hint("Leave out what begins with #: it is never sent."),
+        );
+    }
+    None
+}
+
+fn empty(text: Option<&str>, path: FieldPath) -> Option<Problem> {
+    (text == Some("")).then(|| Problem::new(path, "must not be empty"))
+}
+
+fn header(name: &str, value: &str, path: FieldPath) -> Option<Problem> {
+    match headers::refusal(name) {
+        Some(Refusal::Credential) => Some(
+            Problem::new(path, "carries credentials, which a spec is no place for")
+                .hint("Take it out. target.headersFrom, which reads a Secret, is not supported yet."),
+        ),
+        Some(Refusal::Connection) => {
+            Some(Problem::new(path, "is set by the connection itself").hint("Leave it out."))
+        }
+        Some(Refusal::NotAName) => {
+            Some(Problem::new(path, "is not a header name").hint("Use letters, digits and - only."))
+        }
+        None if !headers::is_value(value) => {
+            Some(Problem::new(path, "has a line end or a NUL in its value").hint("Take it out."))
+        }
+        None => None,
+    }
+}
+
+fn positive(span: Option<TimeSpan>, path: FieldPath) -> Option<Problem> {
+    span.filter(|span| span.is_zero())
+        .map(|_| Problem::new(path, "must be more than 0s"))
+}
+
+fn replay(replay: &Replay, path: &FieldPath) -> Vec<Problem> {
+    let mut problems = schedule(replay, path);
+    problems.extend(
+        replay
+            .window
+            .as_ref()
+            .and_then(|window| window_end(window, &path.key("window"))),
+    );
+    problems.extend(positive(replay.duration, path.key("duration")));
+    problems
+}
+
+/// What may stand beside which schedule.
+fn schedule(replay: &Replay, path: &FieldPath) -> Vec<Problem> {
+    let given_rate = replay.rate.is_some();
+    let given_concurrency = replay.concurrency.is_some();
+    let needed = |name: &str, schedule: &str| {
+        Problem::new(path.key(name), format!("is required by schedule {schedule}"))
+    };
+    let unwanted = |name: &str, schedule: &str| {
+        Problem::new(path.key(name), format!("has no meaning with schedule {schedule}"))
+            .hint("Leave it out, or take another schedule.")
+    };
+    let mut problems = Vec::new();
+    match replay.schedule {
+        Schedule::Auto if given_rate && given_concurrency => problems.push(
+            Problem::new(path.key("concurrency"), "cannot be given together with rate")
+                .hint("Keep one of the two."),
+        ),
+        Schedule::Auto => {}
+        Schedule::Recorded => {
+            problems.extend(given_rate.then(|| unwanted("rate", "Recorded")));
+            problems.extend(given_concurrency.then(|| unwanted("concurrency", "Recorded")));
+        }
+        Schedule::Rate => {
+            problems.extend((!given_rate).then(|| needed("rate", "Rate")));
+            problems.extend(given_concurrency.then(|| unwanted("concurrency", "Rate")));
+            problems.extend(about_recorded_times(replay, path, "Rate"));
+        }
+        Schedule::Concurrency => {
+            problems.extend((!given_concurrency).then(|| needed("concurrency", "Concurrency")));
+            problems.extend(given_rate.then(|| unwanted("rate", "Concurrency")));
+            problems.extend(about_recorded_times(replay, path, "Concurrency"));
+        }
+        Schedule::Users => problems.push(
+            Problem::new(path.key("schedule"), "not supported yet")
+                .hint("Use Recorded, Rate or Concurrency."),
+        ),
+    }
+    problems
+}
+
+/// What acts on recorded times, beside a schedule that has none.
+fn about_recorded_times(replay: &Replay, path: &FieldPath, schedule: &str) -> Vec<Problem> {
+    let speed = (replay.speed != crate::PositiveNumber::default()).then_some("speed");
+    let window = replay.window.is_some().then_some("window");
+    let message = format!("acts on recorded times, which schedule {schedule} does not use");
+    let given = speed.into_iter().chain(window);
+    given
+        .map(|name| Problem::new(path.key(name), message.as_str()).hint("Leave it out."))
+        .collect()
+}
+
+fn window_end(window: &Window, path: &FieldPath) -> Option<Problem> {
+    let end = window.end.filter(|end| *end <= window.start)?;
+    let message = format!(
+        "must be later than start, and {end} is not later than {}",
+        window.start
+    );
+    Some(Problem::new(path.key("end"), message))
+}
+
+fn slo(slo: &Slo, path: &FieldPath) -> Vec<Problem> {
+    if *slo == Slo::default() {
+        let hint = "Give ttft, interTokenLatency or requestLatency.";
+        return vec![Problem::new(path.clone(), "has no objective in it").hint(hint)];
+    }
+    let objectives = [
+        ("ttft", slo.ttft),
+        ("interTokenLatency", slo.inter_token_latency),
+        ("requestLatency", slo.request_latency),
+    ];
+    objectives
+        .into_iter()
+        .filter_map(|(name, span)| positive(span, path.key(name)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,157 @@
+use std::num::NonZeroU32;
+
+use super::*;
+use crate::spec::{Rate, TimestampUnit};
+use crate::{PositiveNumber, ReplayJobSpec};
+
+fn spec() -> ReplayJobSpec {
+    serde_json::from_str(
+        r#"{"dataset": {"source": "trace.jsonl"}, "target": {"urls": ["http://localhost:8000"]}}"#,
+    )
+    .unwrap()
+}
+
+/// The paths that are complained about, from `spec.replay` on, when the replay is changed like this.
+fn complaints(change: impl FnOnce(&mut Replay)) -> Vec<String> {
+    let mut spec = spec();
+    change(&mut spec.replay);
+    let paths = validate(&spec)
+        .into_iter()
+        .map(|problem| problem.path.to_string());
+    paths
+        .map(|path| path.trim_start_matches("spec.replay.").to_owned())
+        .collect()
+}
+
+fn a_rate() -> Option<Rate> {
+    Some(Rate {
+        per_second: PositiveNumber::default(),
+        arrivals: crate::Arrivals::Poisson,
+    })
+}
+
+#[test]
+fn the_smallest_spec_breaks_no_rule() {
+    assert_eq!(validate(&spec()), []);
+}
+
+#[test]
+fn each_schedule_takes_what_it_uses_and_nothing_else() {
+    let few = NonZeroU32::new(4);
+    for (schedule, rate, concurrency, expected) in [
+        (Schedule::Auto, None, None, vec![]),
+        (Schedule::Auto, a_rate(), None, vec![]),
+        (Schedule::Auto, None, few, vec![]),
+        (Schedule::Auto, a_rate(), few, vec!["concurrency"]),
+        (Schedule::Recorded, None, None, vec![]),
+        (Schedule::Recorded, a_rate(), few, vec!["rate", "concurrency"]),
+        (Schedule::Rate, a_rate(), None, vec![]),
+        (Schedule::Rate, None, few, vec!["rate", "concurrency"]),
+        (Schedule::Concurrency, None, few, vec![]),
+        (Schedule::Concurrency, a_rate(), None, vec!["concurrency", "rate"]),
+        (Schedule::Users, None, None, vec!["schedule"]),
+    ] {
+        let found = complaints(|replay| {
+            replay.schedule = schedule;
+            replay.rate = rate;
+            replay.concurrency = concurrency;
+        });
+        assert_eq!(
+            found, expected,
+            "{schedule:?}, rate {rate:?}, concurrency {concurrency:?}"
+        );
+    }
+}
+
+#[test]
+fn speed_and_window_need_recorded_times() {
+    let fast_and_cut = |replay: &mut Replay| {
+        replay.speed = PositiveNumber::new(2.0).unwrap();
+        replay.window = Some(Window {
+            start: "0s".parse().unwrap(),
+            end: None,
+        });
+    };
+    for (schedule, expected) in [
+        (Schedule::Auto, vec![]),
+        (Schedule::Recorded, vec![]),
+        (Schedule::Rate, vec!["speed", "window"]),
+        (Schedule::Concurrency, vec!["speed", "window"]),
+    ] {
+        let found = complaints(|replay| {
+            replay.schedule = schedule;
+            replay.rate = a_rate().filter(|_| schedule == Schedule::Rate);
+            replay.concurrency = NonZeroU32::new(1).filter(|_| schedule == Schedule::Concurrency);
+            fast_and_cut(replay);
+        });
+        assert_eq!(found, expected, "{schedule:?}");
+    }
+}
+
+#[test]
+fn a_window_ends_after_it_starts() {
+    for (start, end, is_right) in [
+        ("0s", "1ns", true),
+        ("1m", "61s", true),
+        ("1m", "1m", false),
+        ("1m", "59s", false),
+    ] {
+        let window = Window {
+            start: start.parse().unwrap(),
+            end: Some(end.parse().unwrap()),
+        };
+        let found = complaints(|replay| replay.window = Some(window));
+        assert_eq!(found.is_empty(), is_right, "{start} to {end}");
+    }
+}
+
+#[test]
+fn options_are_held_against_the_format() {
+    let all = DatasetOptions {
+        block_size: NonZeroU32::new(16),
+        timestamp_unit: Some(TimestampUnit::Seconds),
+        keep_headers: vec!["authorization".to_owned()],
+        unknown_columns: crate::UnknownColumns::Ignore,
+    };
+    assert_eq!(
+        options_not_taken(&all, TraceFormat::MooncakeTrace),
+        ["keepHeaders"]
+    );
+    assert_eq!(options_not_taken(&all, TraceFormat::WorkloadTrace), ["blockSize"]);
+    for format in TraceFormat::ALL {
+        assert!(options_not_taken(&DatasetOptions::default(), format).is_empty());
+    }
+}
+
+#[test]
+fn every_api_but_two_is_yet_to_come() {
+    for (api, is_supported) in [
+        (Api::Chat, true),
+        (Api::Completions, true),
+        (Api::Responses, false),
+        (Api::Embeddings, false),
+        (Api::Rerank, false),
+        (Api::Raw, false),
+    ] {
+        let mut spec = spec();
+        spec.target.api = api;
+        assert_eq!(validate(&spec).is_empty(), is_supported, "{api:?}");
+    }
+}
+
+#[test]
+fn no_message_repeats_a_secret() {
+    let mut spec = spec();
+    spec.dataset.source = "https://me:s3cret@host/trace.jsonl".to_owned();
+    spec.target.urls = vec!["http://me:s3cret@host".to_owned()];
+    spec.target
+        .headers
+        .insert("Authorization".to_owned(), "Bearer s3cret".to_owned());
+    let problems = validate(&spec);
+    assert_eq!(problems.len(), 3);
+    assert!(
+        problems
+            .iter()
+            .all(|problem| !problem.to_string().contains("s3cret"))
+    );
+}
