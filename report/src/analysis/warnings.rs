@@ -1,0 +1,173 @@
+//! What the reader should know before trusting a number, as the numbers themselves tell it.
+
+use std::collections::BTreeMap;
+
+use reprise_contract::TokenSource;
+use reprise_contract::summary::{Counts, Lag, Metrics, Warning};
+
+/// With fewer values than these, the 99th percentile is the greatest value.
+const ENOUGH_FOR_P99: u64 = 100;
+
+/// What warnings are drawn from.
+pub(super) struct Evidence<'a> {
+    pub(super) counts: &'a Counts,
+    pub(super) lag: Option<&'a Lag>,
+    pub(super) metrics: Option<&'a Metrics>,
+    /// Completed requests whose length was asked for, but not told by the server.
+    pub(super) unchecked_lengths: u64,
+    /// Completed requests that lack a value which a limit needs.
+    pub(super) lacking_slo_value: u64,
+    /// Values left out as they were negative.
+    pub(super) negative: u64,
+    /// Gaps of completed requests, and gaps in the histogram.
+    pub(super) gaps: (u64, u64),
+}
+
+/// The warnings, the weightiest first.
+pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Warning> {
+    let counts = evidence.counts;
+    let metrics = evidence.metrics;
+    [
+        evidence.lag.and_then(lateness),
+        negative_values(evidence.negative),
+        gaps_elsewhere(evidence.gaps),
+        metrics.and_then(|metrics| mixed("input", &metrics.input_token_sources)),
+        metrics.and_then(|metrics| mixed("output", &metrics.output_token_sources)),
+        metrics.and_then(|metrics| counted_chunks(&metrics.output_token_sources)),
+        length_mismatches(counts),
+        unchecked_lengths(evidence.unchecked_lengths),
+        lacking_slo_values(evidence.lacking_slo_value),
+        partial_sessions(counts),
+        warmup(counts),
+        few_values(counts),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn warning(code: &str, message: String) -> Warning {
+    Warning {
+        code: code.to_owned(),
+        message,
+    }
+}
+
+fn lateness(lag: &Lag) -> Option<Warning> {
+    let share = 100.0 * lag.late as f64 / lag.count as f64;
+    let late = format!(
+        "{} of {} requests ({share:.2} %) went more than {} ms after they were due; lag p99 is {:.3} ms, the greatest {:.3} ms.",
+        lag.late, lag.count, lag.threshold_ms, lag.p99_ms, lag.max_ms
+    );
+    if lag.p99_ms > lag.threshold_ms {
+        let advice = "The generator could not keep the schedule, so the target saw another load than the recorded one. Give \
+                      it more cores, or lower the speed.";
+        Some(warning("GeneratorSaturated", format!("{late} {advice}")))
+    } else {
+        (lag.late > 0).then(|| warning("LateRequests", late))
+    }
+}
+
+fn negative_values(negative: u64) -> Option<Warning> {
+    (negative > 0).then(|| {
+        let message =
+            format!("{negative} latencies were negative and are left out. This is a fault in Reprise.");
+        warning("NegativeLatency", message)
+    })
+}
+
+fn gaps_elsewhere((of_requests, of_histogram): (u64, u64)) -> Option<Warning> {
+    (of_requests != of_histogram).then(|| {
+        let message = format!(
+            "Completed requests had {of_requests} gaps between chunks, but the histogram that inter-chunk percentiles come \
+             from holds {of_histogram}."
+        );
+        warning("InterChunkGapsDiffer", message)
+    })
+}
+
+fn mixed(what: &str, sources: &BTreeMap<String, u64>) -> Option<Warning> {
+    (sources.len() > 1).then(|| {
+        let list: Vec<_> = sources
+            .iter()
+            .map(|(source, count)| format!("{source} {count}"))
+            .collect();
+        let message = format!(
+            "Counts of {what} tokens come from several sources ({}).",
+            list.join(", ")
+        );
+        warning("MixedTokenSources", message)
+    })
+}
+
+fn counted_chunks(sources: &BTreeMap<String, u64>) -> Option<Warning> {
+    sources.get(TokenSource::ChunkCount.name()).map(|count| {
+        let message = format!(
+            "{count} requests came without the server's token count, so their chunks were counted instead. A chunk may hold \
+             several tokens: output tokens are then too few and TPOT too high."
+        );
+        warning("ChunksCountedAsTokens", message)
+    })
+}
+
+fn length_mismatches(counts: &Counts) -> Option<Warning> {
+    let mismatches = counts.output_length_mismatches;
+    (mismatches > 0).then(|| {
+        let message = format!(
+            "{mismatches} of {} completed requests have another output length than was asked for: the target's load is not \
+             the recorded one.",
+            counts.completed
+        );
+        warning("OutputLengthMismatch", message)
+    })
+}
+
+fn unchecked_lengths(unchecked: u64) -> Option<Warning> {
+    (unchecked > 0).then(|| {
+        let message = format!(
+            "{unchecked} completed requests asked for an output length, but the server did not say how long the answer is."
+        );
+        warning("OutputLengthUnchecked", message)
+    })
+}
+
+fn lacking_slo_values(lacking: u64) -> Option<Warning> {
+    (lacking > 0).then(|| {
+        let message = format!(
+            "{lacking} completed requests lack a value that a limit of `slo` needs (such as TTFT, where the answer was not \
+             streamed), and so are not counted as good."
+        );
+        warning("SloValueMissing", message)
+    })
+}
+
+fn partial_sessions(counts: &Counts) -> Option<Warning> {
+    let partial = counts.partial_sessions;
+    (partial > 0).then(|| {
+        warning(
+            "PartialSessions",
+            format!("Of {partial} sessions some turns, but not all, were sent."),
+        )
+    })
+}
+
+fn warmup(counts: &Counts) -> Option<Warning> {
+    let incomplete = counts.warmup_not_completed;
+    (incomplete > 0).then(|| {
+        let message = format!(
+            "{incomplete} of {} warm-up requests did not complete.",
+            counts.warmup
+        );
+        warning("WarmupNotCompleted", message)
+    })
+}
+
+fn few_values(counts: &Counts) -> Option<Warning> {
+    (1..ENOUGH_FOR_P99).contains(&counts.completed).then(|| {
+        let message = format!(
+            "With {} completed requests, the 99th percentile of a latency is its greatest value.",
+            counts.completed
+        );
+        warning("FewValues", message)
+    })
+}

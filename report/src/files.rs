@@ -1,0 +1,47 @@
+//! The files of a result.
+
+use std::path::{Path, PathBuf};
+
+use reprise_contract::Summary;
+
+use crate::atomic::{self, WriteError};
+use crate::html;
+
+/// Where the files of a result are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paths {
+    /// `summary.json`: the whole summary.
+    pub summary: PathBuf,
+    /// `report.html`: the page.
+    pub report: PathBuf,
+    /// `effective-spec.yaml`: the spec as it ran, to run it again.
+    pub spec: PathBuf,
+}
+
+/// A result that could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum ResultError {
+    /// A file could not be written.
+    #[error(transparent)]
+    File(#[from] WriteError),
+    /// The summary has no JSON.
+    #[error("Cannot write the summary as JSON: {0}. This is a fault in Reprise.")]
+    Json(#[from] serde_json::Error),
+    /// The spec has no YAML.
+    #[error("Cannot write the spec as YAML: {0}. This is a fault in Reprise.")]
+    Yaml(#[from] serde_yaml::Error),
+}
+
+/// Writes every file of a result into `folder`, each whole or not at all. Files of these names are replaced.
+///
+/// # Errors
+/// When the folder does not exist, is not writable, or is full.
+pub fn write_all(folder: &Path, summary: &Summary) -> Result<Paths, ResultError> {
+    let json = format!("{}\n", serde_json::to_string_pretty(summary)?);
+    let spec = serde_yaml::to_string(&summary.spec)?;
+    Ok(Paths {
+        summary: atomic::write(&folder.join("summary.json"), json.as_bytes())?,
+        report: atomic::write(&folder.join("report.html"), html::render(summary).as_bytes())?,
+        spec: atomic::write(&folder.join("effective-spec.yaml"), spec.as_bytes())?,
+    })
+}

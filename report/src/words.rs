@@ -1,0 +1,195 @@
+//! How metrics are called, defined and written, on the terminal and on the page.
+
+use reprise_contract::summary::{Counts, Distribution, Metrics, Verdict};
+
+/// A latency metric.
+pub(crate) struct Latency {
+    /// Its name.
+    pub(crate) label: &'static str,
+    /// What it is, in a sentence.
+    pub(crate) definition: &'static str,
+    /// Its values, in milliseconds.
+    pub(crate) of: fn(&Metrics) -> Option<&Distribution>,
+}
+
+/// The latencies that lead: what a user of the target feels.
+pub(crate) const MAIN_LATENCIES: [Latency; 5] = [
+    Latency {
+        label: "TTFT",
+        definition: "Time to first token: first output (content, reasoning or a tool call) minus sent. A chunk that bears no \
+                     output, such as a role or metadata, does not count. Streamed answers only.",
+        of: |metrics| metrics.ttft_ms.as_ref(),
+    },
+    Latency {
+        label: "TTFT from schedule",
+        definition: "First output minus the time the schedule wanted the request: what a user of the recorded traffic would \
+                     have waited, with the generator's and the session's lateness (no coordinated omission).",
+        of: |metrics| metrics.ttft_from_schedule_ms.as_ref(),
+    },
+    Latency {
+        label: "TPOT",
+        definition: "Time per output token: (last output minus first output) / (output tokens - 1), one value a streamed \
+                     request of at least two tokens.",
+        of: |metrics| metrics.tpot_ms.as_ref(),
+    },
+    Latency {
+        label: "Inter-chunk latency",
+        definition: "Gaps between consecutive chunks that bore output, all requests together. A chunk may hold several \
+                     tokens.",
+        of: |metrics| metrics.inter_chunk_latency_ms.as_ref(),
+    },
+    Latency {
+        label: "Request latency",
+        definition: "End of the answer minus sent.",
+        of: |metrics| metrics.request_latency_ms.as_ref(),
+    },
+];
+
+/// The latencies that explain the others.
+pub(crate) const OTHER_LATENCIES: [Latency; 4] = [
+    Latency {
+        label: "Latency from schedule",
+        definition: "End of the answer minus the time the schedule wanted the request.",
+        of: |metrics| metrics.request_latency_from_schedule_ms.as_ref(),
+    },
+    Latency {
+        label: "Time to first content",
+        definition: "First content minus sent; reasoning does not count as content.",
+        of: |metrics| metrics.time_to_first_content_ms.as_ref(),
+    },
+    Latency {
+        label: "Dependency wait",
+        definition: "Due minus recorded, of the turns after a session's first: how long they waited for the turn before.",
+        of: |metrics| metrics.dependency_wait_ms.as_ref(),
+    },
+    Latency {
+        label: "Connect",
+        definition: "Opening a connection, where one was opened for the request.",
+        of: |metrics| metrics.connect_ms.as_ref(),
+    },
+];
+
+/// What lag is.
+pub(crate) const LAG_DEFINITION: &str = "Sent minus due, warm-up included. Absolute: nothing is subtracted, so a constant \
+                                         lateness shows. Due is the later of the scheduled time and the end of the turn \
+                                         that the request waits for.";
+
+/// What goodput is.
+pub(crate) const GOODPUT_DEFINITION: &str = "Completed requests within every limit. The share is of all measured requests \
+                                             but those not sent: failed, cancelled and dropped ones are not good, nor is one \
+                                             that lacks a value which a limit needs.";
+
+/// What rates are over.
+pub(crate) const RATE_DEFINITION: &str = "Completed requests, and their tokens, over the measured span: from the first \
+                                          measured request's sending to the last one's end.";
+
+/// The word for a verdict.
+pub(crate) fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Succeeded => "Succeeded",
+        Verdict::Failed => "Failed",
+        Verdict::Cancelled => "Cancelled",
+    }
+}
+
+/// What became of the measured requests: each count that is not zero, with its word, the completed ones always first.
+pub(crate) fn endings(counts: &Counts) -> Vec<(&'static str, u64)> {
+    let others = [
+        ("failed", counts.failed),
+        ("cancelled", counts.cancelled),
+        ("dropped", counts.dropped),
+        ("not sent", counts.not_sent),
+        ("unknown", counts.unknown),
+    ];
+    let others = others.into_iter().filter(|(_, count)| *count > 0);
+    std::iter::once(("completed", counts.completed))
+        .chain(others)
+        .collect()
+}
+
+/// A count with its thousands set apart: `12,031`.
+pub(crate) fn count(count: u64) -> String {
+    let digits = count.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.char_indices() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A number with about four digits that count: `0.012`, `3.142`, `31.42`, `314.2`, `3,142`.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "rounded, at least 1000, and far below 2^53"
+)]
+pub(crate) fn number(value: f64) -> String {
+    match value.abs() {
+        magnitude if magnitude >= 999.95 => {
+            let sign = if value < 0.0 { "-" } else { "" };
+            format!("{sign}{}", count(magnitude.round() as u64))
+        }
+        magnitude if magnitude >= 99.995 => format!("{value:.1}"),
+        magnitude if magnitude >= 9.9995 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+/// A share (0 to 1) as a percentage: `98.25 %`.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.2} %", share * 100.0)
+}
+
+/// A length of time: `59.02 s`, `20 min 5 s`, `1 h 0 min 12 s`.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "whole seconds of a run, not negative"
+)]
+pub(crate) fn duration(seconds: f64) -> String {
+    if seconds < 120.0 {
+        return format!("{seconds:.2} s");
+    }
+    let whole = seconds.round() as u64;
+    let (hours, minutes, seconds) = (whole / 3600, whole / 60 % 60, whole % 60);
+    if hours == 0 {
+        format!("{minutes} min {seconds} s")
+    } else {
+        format!("{hours} h {minutes} min {seconds} s")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        let counts = [0, 999, 1_000, 12_031, 1_234_567];
+        assert_eq!(counts.map(count), ["0", "999", "1,000", "12,031", "1,234,567"]);
+    }
+
+    #[test]
+    fn numbers_keep_the_digits_that_count() {
+        let numbers = [
+            0.0, 0.012_34, 3.141_59, 31.415_9, 314.159, 999.96, 3_141.59, -2_000.4, -0.5,
+        ];
+        assert_eq!(
+            numbers.map(number),
+            [
+                "0.000", "0.012", "3.142", "31.42", "314.2", "1,000", "3,142", "-2,000", "-0.500"
+            ]
+        );
+    }
+
+    #[test]
+    fn durations_read_well() {
+        assert_eq!(
+            [0.5, 59.02, 1_205.4, 3_612.0].map(duration),
+            ["0.50 s", "59.02 s", "20 min 5 s", "1 h 0 min 12 s"]
+        );
+    }
+}
