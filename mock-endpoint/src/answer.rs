@@ -1,7 +1,7 @@
 //! The bytes of answers, in the shapes that OpenAI's and vLLM's servers use.
 
 use http::StatusCode;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::ask::Api;
 
@@ -193,14 +193,16 @@ pub(crate) fn error_document(status: StatusCode, message: &str) -> String {
         status if status.is_server_error() => "server_error",
         _ => "invalid_request_error",
     };
-    json!({"error": {"message": message, "type": kind, "param": null, "code": status.as_u16()}}).to_string()
+    let (message, code) = (Value::from(message), status.as_u16());
+    format!(r#"{{"error":{{"message":{message},"type":"{kind}","param":null,"code":{code}}}}}"#)
 }
 
 /// The answer to `GET /v1/models`; `created` in seconds since the Unix epoch.
 pub(crate) fn models_document(model: &str, created: u64) -> String {
-    let model =
-        json!({"id": model, "object": "model", "created": created, "owned_by": "reprise-mock-endpoint"});
-    json!({"object": "list", "data": [model]}).to_string()
+    let model = Value::from(model);
+    format!(
+        r#"{{"object":"list","data":[{{"id":{model},"object":"model","created":{created},"owned_by":"reprise"}}]}}"#
+    )
 }
 
 #[cfg(test)]

@@ -18,9 +18,11 @@ use crate::config::ArrivalLog;
 /// One request as the endpoint saw it. Probes (`GET /health`, `GET /v1/models`) and `/mock/…` are not logged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arrival {
-    /// The place in the order of arrival, from 0. `DELETE /mock/arrivals` starts again at 0.
+    /// The place in the order in which heads were read, from 0. `DELETE /mock/arrivals` starts again at 0.
     pub index: u64,
-    /// When the request's head had been read, in nanoseconds since the endpoint started, on the monotonic clock.
+    /// When the request's head reached the machine, in nanoseconds since the endpoint started, on the monotonic clock.
+    /// It is the kernel's stamp of the packet that completed the head (or, where one read took in more, of the last
+    /// packet of that read); where the kernel gave none, it is when the head was read.
     pub arrival_ns: u64,
     /// The same instant in nanoseconds since the Unix epoch: the wall clock at the start plus `arrival_ns`.
     pub arrival_unix_ns: u64,
@@ -100,7 +102,7 @@ struct Route {
 /// Further routes are not shared, so that looking one up stays cheap.
 const SHARED_ROUTES: usize = 32;
 
-/// One arrival in 40 bytes; what is rarely kept stands behind a pointer.
+/// One arrival in 56 bytes; what is rarely kept stands behind a pointer.
 #[derive(Debug, Clone)]
 pub(crate) struct Record {
     index: u64,
@@ -108,13 +110,13 @@ pub(crate) struct Record {
     route: Arc<Route>,
     body_bytes: u32,
     status: Option<StatusCode>,
+    request_id: Option<Box<str>>,
     extras: Option<Box<Extras>>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 struct Extras {
     body_sha256: Option<[u8; 32]>,
-    request_id: Option<Box<str>>,
     headers: Vec<(HeaderName, Box<str>)>,
     body: Option<Bytes>,
 }
@@ -151,15 +153,21 @@ impl Arrivals {
         let mut state = self.state();
         let index = state.requests;
         state.requests += 1;
-        state.first_ns.get_or_insert(arrival_ns);
+        state.first_ns = Some(
+            state
+                .first_ns
+                .map_or(arrival_ns, |first_ns| first_ns.min(arrival_ns)),
+        );
         state.last_ns = state.last_ns.max(Some(arrival_ns));
         let route = state.route(&request.method, request.uri.path());
+        let request_id = text(&request.headers, &REQUEST_ID);
         let record = Record {
             index,
             arrival_ns,
             route,
             body_bytes: 0,
             status: None,
+            request_id,
             extras,
         };
         OpenArrival {
@@ -170,24 +178,18 @@ impl Arrivals {
     }
 
     fn extras(&self, headers: &HeaderMap) -> Option<Box<Extras>> {
-        let text = |name: &HeaderName| {
-            headers.get(name).map(|value| {
-                String::from_utf8_lossy(value.as_bytes())
-                    .into_owned()
-                    .into_boxed_str()
+        let kept: Vec<_> = self
+            .kept
+            .headers
+            .iter()
+            .filter_map(|name| Some((name.clone(), text(headers, name)?)))
+            .collect();
+        (!kept.is_empty()).then(|| {
+            Box::new(Extras {
+                headers: kept,
+                ..Extras::default()
             })
-        };
-        let extras = Extras {
-            request_id: text(&REQUEST_ID),
-            headers: self
-                .kept
-                .headers
-                .iter()
-                .filter_map(|name| Some((name.clone(), text(name)?)))
-                .collect(),
-            ..Extras::default()
-        };
-        (extras != Extras::default()).then(|| Box::new(extras))
+        })
     }
 
     pub(crate) fn count_accept_error(&self) {
@@ -332,7 +334,7 @@ impl Record {
             status: self.status.map(|status| status.as_u16()),
             body_bytes: u64::from(self.body_bytes),
             body_sha256: extras.body_sha256.map(|digest| hex(&digest)),
-            request_id: extras.request_id.map(String::from),
+            request_id: self.request_id.map(String::from),
             headers: extras
                 .headers
                 .into_iter()
@@ -341,6 +343,13 @@ impl Record {
             body: extras.body,
         }
     }
+}
+
+/// A header's value as text; bytes that are no UTF-8 are replaced.
+fn text(headers: &HeaderMap, name: &HeaderName) -> Option<Box<str>> {
+    headers
+        .get(name)
+        .map(|value| String::from_utf8_lossy(value.as_bytes()).into())
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -11,7 +11,7 @@ pub(crate) fn monotonic_ns() -> u64 {
 }
 
 /// Reads the wall clock in nanoseconds since the Unix epoch; 0 where the machine's clock stands before 1970.
-fn unix_ns() -> u64 {
+pub(crate) fn unix_ns() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))

@@ -64,7 +64,7 @@ pub struct RandomErrors {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArrivalLog {
     /// Keep arrivals in memory for [`Handle::arrivals`](crate::Handle::arrivals) and `GET /mock/arrivals`:
-    /// 40 bytes each, and more where a request ID, headers, digests or bodies are kept. On by default in the library.
+    /// 56 bytes each and the request ID, and more where headers, digests or bodies are kept. On by default in the library.
     pub in_memory: bool,
     /// Append arrivals to this file as JSON lines. An existing file is replaced.
     pub file: Option<PathBuf>,

@@ -5,8 +5,8 @@
 //! the request's arrival and each further one an inter-token latency later. Both are fixed or drawn from a seeded
 //! distribution ([`Latency`]). Due times are absolute: a late token does not make the next one late.
 //!
-//! Every request is stamped when its head has been read, by the endpoint's own clock, so that a load generator's
-//! schedule can be judged from the server's side. It must never be the target of a run whose numbers matter
+//! Every request is stamped with the time at which its head reached the machine, on the monotonic clock, so that a load
+//! generator's schedule can be judged from the server's side, also where the endpoint was too busy to read at once. It must never be the target of a run whose numbers matter
 //! otherwise: it says nothing about any model or server.
 //!
 //! ```
@@ -87,6 +87,7 @@ mod pace;
 mod script;
 mod server;
 mod service;
+mod stamped_socket;
 mod stream;
 mod timer;
 

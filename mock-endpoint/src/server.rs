@@ -21,6 +21,7 @@ use crate::arrivals::{Arrival, Arrivals, Summary};
 use crate::clock::{Epoch, monotonic_ns};
 use crate::config::Config;
 use crate::service::Service;
+use crate::stamped_socket::{StampedSocket, stamp_accepted};
 use crate::timer::Timer;
 
 /// Connections that may wait to be accepted, so that a burst of new ones is not turned away.
@@ -335,7 +336,9 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     };
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
-    socket.listen(BACKLOG)
+    let listener = socket.listen(BACKLOG)?;
+    stamp_accepted(&listener)?;
+    Ok(listener)
 }
 
 fn without_delay((stream, _): (TcpStream, SocketAddr)) -> io::Result<TcpStream> {
@@ -344,13 +347,11 @@ fn without_delay((stream, _): (TcpStream, SocketAddr)) -> io::Result<TcpStream> 
 }
 
 async fn serve_connection(stream: TcpStream, service: Arc<Service>) {
-    let answer = service_fn(move |request| {
-        let arrival_ns = monotonic_ns();
-        Arc::clone(&service).answer(arrival_ns, request)
-    });
+    let (socket, last_arrival) = StampedSocket::new(stream);
+    let answer = service_fn(move |request| Arc::clone(&service).answer(last_arrival.monotonic_ns(), request));
     let served = http1::Builder::new()
         .header_read_timeout(None)
-        .serve_connection(TokioIo::new(stream), answer)
+        .serve_connection(TokioIo::new(socket), answer)
         .await;
     // A connection breaks when a client leaves or asked for it; its request is in the log either way.
     drop(served);

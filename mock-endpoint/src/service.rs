@@ -63,7 +63,7 @@ impl Service {
         }
     }
 
-    /// Answers a request whose head had been read at `arrival_ns` of the monotonic clock.
+    /// Answers a request whose head arrived at `arrival_ns` of the monotonic clock.
     pub(crate) async fn answer(
         self: Arc<Self>,
         arrival_ns: u64,
@@ -74,8 +74,6 @@ impl Service {
             return Ok(reply);
         }
         let mut arrival = self.arrivals.arrived(arrival_ns, &head);
-        // Lets the other requests of a burst be read and stamped before this one is worked on.
-        tokio::task::yield_now().await;
         let planned = match read(body, &mut arrival).await? {
             Ok(body) => self.plan(&head, &body, arrival_ns, arrival.index()),
             Err(refusal) => Err(refusal),

@@ -18,7 +18,7 @@ fn head(path: &str) -> http::request::Parts {
 
 #[test]
 fn a_record_stays_small() {
-    assert_eq!(size_of::<Record>(), 40);
+    assert_eq!(size_of::<Record>(), 56);
 }
 
 #[test]
