@@ -52,10 +52,16 @@ impl TryFrom<String> for Digest {
     type Error = NotADigest;
 
     fn try_from(text: String) -> Result<Self, NotADigest> {
-        let nibbles: Option<Vec<u8>> =
-            text.chars().map(|digit| digit.to_digit(16).and_then(|value| u8::try_from(value).ok())).collect();
-        let bytes: Option<Vec<u8>> =
-            nibbles.map(|nibbles| nibbles.chunks(2).map(|pair| pair.iter().fold(0, |byte, nibble| byte << 4 | nibble)).collect());
+        let nibbles: Option<Vec<u8>> = text
+            .chars()
+            .map(|digit| digit.to_digit(16).and_then(|value| u8::try_from(value).ok()))
+            .collect();
+        let bytes: Option<Vec<u8>> = nibbles.map(|nibbles| {
+            nibbles
+                .chunks(2)
+                .map(|pair| pair.iter().fold(0, |byte, nibble| byte << 4 | nibble))
+                .collect()
+        });
         match (text.len(), bytes.and_then(|bytes| bytes.try_into().ok())) {
             (64, Some(bytes)) => Ok(Self(bytes)),
             _ => Err(NotADigest(text)),
@@ -75,7 +81,10 @@ mod tests {
     #[test]
     fn prints_and_reads_hexadecimal() {
         let digest = Digest::of(b"");
-        assert_eq!(digest.to_string(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+        assert_eq!(
+            digest.to_string(),
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+        );
         assert_eq!(Digest::try_from(digest.to_string()).unwrap(), digest);
         assert!(Digest::try_from("e3b0".to_owned()).is_err());
         assert!(Digest::try_from("é".repeat(32)).is_err());

@@ -9,8 +9,14 @@
 //!
 //! Equal inputs give equal bytes and equal digests on any machine and with any number of threads.
 
+pub mod corpus;
+pub mod digest;
 pub mod piece;
+pub mod schedule;
+pub mod store;
+pub mod template;
 pub mod turn;
 
+pub use digest::Digest;
 pub use piece::{Absent, Piece, Slot, TextId};
 pub use turn::{Body, Turn};

@@ -33,6 +33,10 @@ pub enum Slot {
 
 /// Which members a recorded body lacks, so that the template knows what it may add at [`Slot::Tail`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each says whether one member is absent"
+)]
 pub struct Absent {
     /// Whether the body has no member at all, so that nothing needs a comma before it.
     pub is_empty_object: bool,
