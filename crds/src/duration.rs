@@ -8,6 +8,7 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
 
 /// A length of time, written as in Kubernetes: one or more decimal numbers, each with a unit, that are added up
 /// (`500ms`, `1.5s`, `1h30m`). Units: `ns`, `us` (or `µs`), `ms`, `s`, `m`, `h`.
@@ -310,6 +311,19 @@ impl JsonSchema for TimeSpan {
             "maxLength": 64,
             "example": "1m30s",
         })
+    }
+}
+
+/// Says how durations are written in the description of every field that is one.
+pub(crate) fn describe_durations(schema: &mut Schema) {
+    let fields = schema.get_mut("properties").and_then(Value::as_object_mut);
+    let durations = fields.into_iter().flat_map(|fields| fields.values_mut());
+    for field in durations.filter(|field| field.get("format").is_some_and(|format| format == "duration")) {
+        if let Some(Value::String(description)) = field.get_mut("description") {
+            description.push_str(
+                "\nA duration with its unit, such as 500ms or 1h30m; a number without one is refused.",
+            );
+        }
     }
 }
 

@@ -54,12 +54,9 @@ status:
   anything: {goes: here}
 "#;
 
-fn set(assignments: &[&str]) -> Overrides {
-    Overrides::parse(assignments).unwrap()
-}
-
 fn read_with(text: &str, assignments: &[&str]) -> Result<Document, Problems> {
-    read(text, &set(assignments)).map_err(|problems| problems.in_file("job.yaml"))
+    let overrides = Overrides::parse(assignments)?;
+    read(text, &overrides).map_err(|problems| problems.in_file("job.yaml"))
 }
 
 #[test]
@@ -195,6 +192,7 @@ fn problems_of_set_name_the_argument() {
             "results={perRequest: true, s3: {}}",
             "replay.window.start=1s",
             "replay.window.end={a: .inf}",
+            "replay.made.up=1",
         ],
     )
     .unwrap_err();
@@ -219,7 +217,7 @@ fn set_that_cannot_be_read_is_refused_with_all_its_problems() {
 
 #[test]
 fn a_document_is_made_of_arguments_alone() {
-    let mut overrides = set(&["replay.concurrency=4"]);
+    let mut overrides = Overrides::parse(["replay.concurrency=4"]).unwrap();
     overrides.push(
         "--source",
         FieldPath::spec().key("dataset").key("source"),
@@ -238,7 +236,7 @@ fn a_document_is_made_of_arguments_alone() {
 
 #[test]
 fn what_is_missing_or_wrong_without_a_file_is_still_named() {
-    let mut overrides = set(&[]);
+    let mut overrides = Overrides::default();
     overrides.push(
         "--target",
         FieldPath::spec().key("target").key("urls").index(0),
@@ -267,6 +265,7 @@ fn rules_are_checked_beside_what_the_schema_finds_but_not_about_it() {
     concurrency: 0
     spede: 1
     speed: 2
+    rate: {arrivals: Constant}
 ";
     insta::assert_snapshot!("schema_and_rules", read_with(&text, &[]).unwrap_err());
 }

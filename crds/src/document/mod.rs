@@ -5,6 +5,7 @@ mod check;
 mod overrides;
 mod places;
 mod problem;
+mod salvage;
 mod tree;
 
 pub(crate) use check::unknown_field_hint;
@@ -14,9 +15,8 @@ pub use problem::{Place, Problem, Problems};
 use kube::Resource;
 use serde_json::{Map, Value, json};
 
-use crate::path::{FieldPath, Segment};
+use crate::path::FieldPath;
 use crate::spec::{ReplayJob, ReplayJobSpec};
-use crate::validate::validate;
 use places::Places;
 use tree::Tree;
 
@@ -26,7 +26,7 @@ const BLANK_NAME: &str = "replay";
 /// A `ReplayJob` that was read and found right.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// The job. Its spec passed the schema and [`validate`].
+    /// The job. Its spec passed the schema and [`validate`](crate::validate()).
     pub job: ReplayJob,
 }
 
@@ -111,68 +111,24 @@ fn build(tree: Tree, overrides: &Overrides) -> Result<Document, Problems> {
     } = tree;
     let mut places = Places::of_lines(lines);
     problems.extend(overrides.apply(&mut value, &mut places));
-    let differences = check::check(&value);
-    problems.extend(if is_of_another_kind(&value) {
-        of_the_kind_only(differences)
+    if is_of_another_kind(&value) {
+        problems.extend(of_the_kind_only(check::check(&value)));
     } else {
-        differences
-    });
-    problems.extend(name_problem(&value));
-
-    let job = serde_json::from_value::<ReplayJob>(without(value, &problems));
-    if let Ok(job) = &job {
-        problems.extend(rule_problems(&job.spec, &problems));
+        problems.extend(check::check(&value));
+        problems.extend(name_problem(&value));
+        problems.extend(salvage::rule_problems(value.clone(), &problems));
     }
-    let problems = problems
-        .into_iter()
-        .map(|problem| places.place(problem))
-        .collect();
-    match (Problems::gather(problems), job) {
-        (Some(problems), _) => Err(problems),
-        (None, Ok(job)) => Ok(Document { job }),
-        (None, Err(error)) => Err(Problems::one(Problem::new(FieldPath::root(), error.to_string()))),
+    if let Some(problems) = Problems::gather(
+        problems
+            .into_iter()
+            .map(|problem| places.place(problem))
+            .collect(),
+    ) {
+        return Err(problems);
     }
-}
-
-/// What breaks a rule between fields. Nothing is said about fields that were taken out because they are broken, nor
-/// about what contains them: their absence is not the author's.
-fn rule_problems(spec: &ReplayJobSpec, known: &[Problem]) -> Vec<Problem> {
-    let touches_known = |problem: &Problem| {
-        known
-            .iter()
-            .any(|known| problem.path.is_within(&known.path) || known.path.is_within(&problem.path))
-    };
-    validate(spec)
-        .into_iter()
-        .filter(|problem| !touches_known(problem))
-        .collect()
-}
-
-/// The document without the fields that have problems, so that the rest can be looked at.
-fn without(mut document: Value, problems: &[Problem]) -> Value {
-    for problem in problems {
-        let Some((parent, segment)) = problem.path.split_last() else {
-            continue;
-        };
-        match (find_mut(&mut document, &parent), segment) {
-            (Some(Value::Object(mapping)), Segment::Key(name)) => {
-                mapping.remove(name);
-            }
-            // Taking an entry out would renumber the others.
-            (Some(list), Segment::Index(_)) => *list = Value::Null,
-            _ => {}
-        }
-    }
-    document
-}
-
-fn find_mut<'a>(root: &'a mut Value, path: &FieldPath) -> Option<&'a mut Value> {
-    path.segments()
-        .iter()
-        .try_fold(root, |value, segment| match segment {
-            Segment::Key(name) => value.get_mut(name),
-            Segment::Index(index) => value.get_mut(index),
-        })
+    serde_json::from_value(value)
+        .map(|job| Document { job })
+        .map_err(|error| Problems::one(Problem::new(FieldPath::root(), error.to_string())))
 }
 
 fn is_of_another_kind(document: &Value) -> bool {

@@ -77,7 +77,7 @@ impl Overrides {
                 .at(place.clone())
             }));
             match put(document, path, value.value.clone()) {
-                Ok(()) => places.replace(path, &place),
+                Ok(()) => places.replace(path, &value.value, &place),
                 Err(problem) => problems.push(problem.at(place)),
             }
         }
@@ -139,7 +139,7 @@ fn may_be_secret(path: &FieldPath, value: &str) -> bool {
 }
 
 /// Sets the field at `path`, making the mappings and lists on the way.
-fn put(root: &mut Value, path: &FieldPath, value: Value) -> Result<(), Problem> {
+pub(super) fn put(root: &mut Value, path: &FieldPath, value: Value) -> Result<(), Problem> {
     let mut here = root;
     let mut walked = FieldPath::root();
     for segment in path.segments() {
@@ -185,10 +185,6 @@ fn entry<'a>(value: &'a mut Value, index: usize, path: &FieldPath) -> Result<&'a
     }
     list.get_mut(index).ok_or_else(|| {
         let hint = format!("Entries count from 0; the next one is [{length}].");
-        Problem::new(
-            path.index(index),
-            format!("is out of reach: the list has {length} entries"),
-        )
-        .hint(hint)
+        Problem::new(path.index(index), "is beyond the end of the list").hint(hint)
     })
 }

@@ -34,6 +34,17 @@ pub enum Place {
     Unknown,
 }
 
+impl Place {
+    /// The line of the file, counted from 1.
+    #[must_use]
+    pub const fn line(&self) -> Option<usize> {
+        match self {
+            Self::Line(line) => Some(*line),
+            Self::Argument { .. } | Self::Unknown => None,
+        }
+    }
+}
+
 impl Problem {
     /// A problem of the field at `path`, not yet placed.
     pub fn new(path: FieldPath, message: impl Into<String>) -> Self {
@@ -62,10 +73,7 @@ impl Problem {
     /// The line of the file, counted from 1.
     #[must_use]
     pub const fn line(&self) -> Option<usize> {
-        match self.place {
-            Place::Line(line) => Some(line),
-            Place::Argument { .. } | Place::Unknown => None,
-        }
+        self.place.line()
     }
 }
 

@@ -50,9 +50,12 @@ impl Tree {
         match node.content {
             Content::Plain(value) => value,
             Content::NotFinite(number) => {
-                let problem =
-                    Problem::new(path.clone(), format!("{number} is not a number that can be used"))
-                        .hint("Write a finite number.");
+                let what = if number.is_nan() {
+                    "is not a number (NaN)"
+                } else {
+                    "is infinite"
+                };
+                let problem = Problem::new(path.clone(), what).hint("Write a finite number.");
                 self.problems.push(problem.at(Place::Line(line)));
                 Value::Null
             }

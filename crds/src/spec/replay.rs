@@ -7,13 +7,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::absent::forbid_null;
-use crate::duration::TimeSpan;
+use crate::duration::{TimeSpan, describe_durations};
 use crate::number::PositiveNumber;
 
 /// When requests are sent, how many of them, and what happens to late ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(transform = forbid_null)]
+#[schemars(transform = forbid_null, transform = describe_durations)]
 pub struct Replay {
     /// What decides when a request is sent.
     #[serde(default)]
@@ -120,7 +120,7 @@ pub enum Arrivals {
 /// A part of the trace, in recorded time from its first record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(transform = forbid_null)]
+#[schemars(transform = forbid_null, transform = describe_durations)]
 pub struct Window {
     /// The first instant that belongs to the window.
     #[serde(default)]

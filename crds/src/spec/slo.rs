@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::absent::forbid_null;
-use crate::duration::TimeSpan;
+use crate::duration::{TimeSpan, describe_durations};
 
 /// Latency objectives of one request; at least one is given. A request that meets all of them counts as good.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(transform = forbid_null, extend("minProperties" = 1))]
+#[schemars(transform = forbid_null, transform = describe_durations, extend("minProperties" = 1))]
 pub struct Slo {
     /// Time to first token, at most. More than 0s.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -7,12 +7,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::absent::forbid_null;
-use crate::duration::TimeSpan;
+use crate::duration::{TimeSpan, describe_durations};
 
 /// The endpoint that receives the requests, and what is filled into them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(transform = forbid_null)]
+#[schemars(transform = forbid_null, transform = describe_durations)]
 pub struct Target {
     /// Base URLs of the endpoint (http or https, no user name in it). A URL with a path is used as it is; requests are
     /// spread over several.

@@ -23,11 +23,11 @@ fn complaints(change: impl FnOnce(&mut Replay)) -> Vec<String> {
         .collect()
 }
 
-fn a_rate() -> Option<Rate> {
-    Some(Rate {
+fn a_rate() -> Rate {
+    Rate {
         per_second: PositiveNumber::default(),
         arrivals: crate::Arrivals::Poisson,
-    })
+    }
 }
 
 #[test]
@@ -40,15 +40,25 @@ fn each_schedule_takes_what_it_uses_and_nothing_else() {
     let few = NonZeroU32::new(4);
     for (schedule, rate, concurrency, expected) in [
         (Schedule::Auto, None, None, vec![]),
-        (Schedule::Auto, a_rate(), None, vec![]),
+        (Schedule::Auto, Some(a_rate()), None, vec![]),
         (Schedule::Auto, None, few, vec![]),
-        (Schedule::Auto, a_rate(), few, vec!["concurrency"]),
+        (Schedule::Auto, Some(a_rate()), few, vec!["concurrency"]),
         (Schedule::Recorded, None, None, vec![]),
-        (Schedule::Recorded, a_rate(), few, vec!["rate", "concurrency"]),
-        (Schedule::Rate, a_rate(), None, vec![]),
+        (
+            Schedule::Recorded,
+            Some(a_rate()),
+            few,
+            vec!["rate", "concurrency"],
+        ),
+        (Schedule::Rate, Some(a_rate()), None, vec![]),
         (Schedule::Rate, None, few, vec!["rate", "concurrency"]),
         (Schedule::Concurrency, None, few, vec![]),
-        (Schedule::Concurrency, a_rate(), None, vec!["concurrency", "rate"]),
+        (
+            Schedule::Concurrency,
+            Some(a_rate()),
+            None,
+            vec!["concurrency", "rate"],
+        ),
         (Schedule::Users, None, None, vec!["schedule"]),
     ] {
         let found = complaints(|replay| {
@@ -80,7 +90,7 @@ fn speed_and_window_need_recorded_times() {
     ] {
         let found = complaints(|replay| {
             replay.schedule = schedule;
-            replay.rate = a_rate().filter(|_| schedule == Schedule::Rate);
+            replay.rate = Some(a_rate()).filter(|_| schedule == Schedule::Rate);
             replay.concurrency = NonZeroU32::new(1).filter(|_| schedule == Schedule::Concurrency);
             fast_and_cut(replay);
         });
