@@ -63,7 +63,7 @@ pub struct RandomErrors {
 /// What is kept of each arrival, and where. Nothing is kept that is not asked for here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArrivalLog {
-    /// Keep arrivals in memory for [`Handle::arrivals`](crate::Handle::arrivals) and `GET /mock/arrivals`:
+    /// Keep arrivals in memory for [`Endpoint::arrivals`](crate::Endpoint::arrivals) and `GET /mock/arrivals`:
     /// 56 bytes each and the request ID, and more where headers, digests or bodies are kept. On by default in the library.
     pub in_memory: bool,
     /// Append arrivals to this file as JSON lines. An existing file is replaced.
