@@ -77,3 +77,23 @@ impl JsonSchema for PositiveNumber {
         json_schema!({ "type": "number", "format": "double", "minimum": 0, "exclusiveMinimum": true })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_finite_numbers_over_zero_get_in() {
+        for number in [f64::MIN_POSITIVE, 0.5, 1e300] {
+            assert_eq!(PositiveNumber::new(number).map(PositiveNumber::get), Ok(number));
+        }
+        for number in [0.0, -0.0, -1.0, f64::INFINITY, f64::NAN] {
+            assert!(PositiveNumber::new(number).is_err(), "{number}");
+        }
+        assert!(serde_json::from_str::<PositiveNumber>("0").is_err());
+        assert_eq!(
+            serde_json::from_str::<PositiveNumber>("1").unwrap(),
+            PositiveNumber::default()
+        );
+    }
+}

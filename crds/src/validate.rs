@@ -99,6 +99,10 @@ fn target(target: &Target, path: &FieldPath) -> Vec<Problem> {
 }
 
 fn target_url(text: &str, path: FieldPath) -> Option<Problem> {
+    // The parser would take them out, and the URL that is sent to would not be the one that was written.
+    if text.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        return Some(Problem::new(path, "has a space or a line end in it").hint("Take it out."));
+    }
     let url = match Url::parse(text) {
         Ok(url) => url,
         Err(url::ParseError::RelativeUrlWithoutBase) => {

@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use proptest::prelude::*;
 use reprise_crds::document::{Document, Overrides, Place, Problems, read};
 use reprise_crds::{FieldPath, Schedule, TraceFormat, effective};
 
@@ -268,4 +269,35 @@ fn rules_are_checked_beside_what_the_schema_finds_but_not_about_it() {
     rate: {arrivals: Constant}
 ";
     insta::assert_snapshot!("schema_and_rules", read_with(&text, &[]).unwrap_err());
+}
+
+#[test]
+fn a_byte_order_mark_and_windows_line_ends_do_not_matter() {
+    let text = format!("\u{feff}{}", SMALL.trim_start()).replace('\n', "\r\n");
+    assert_eq!(read_with(&text, &[]).unwrap(), read_with(SMALL, &[]).unwrap());
+}
+
+proptest! {
+    #[test]
+    fn no_text_panics(text in "([a-z&*!|>'\"{}\\[\\]:,#\\-<. \n]{0,60}|\\PC{0,40})") {
+        let _ = read(&text, &Overrides::default());
+        let _ = Overrides::parse([text.as_str()]).map(|overrides| read(SMALL, &overrides));
+        let _ = reprise_crds::explain(Some(&text));
+    }
+
+    #[test]
+    fn a_field_set_to_anything_is_right_or_named(
+        field in prop::sample::select(vec![
+            "dataset.source", "dataset.options.blockSize", "target.urls", "target.timeout", "target.headers",
+            "replay.speed", "replay.schedule", "replay.seed", "replay.window", "slo", "workers.replicas",
+        ]),
+        value in "([-0-9.eE]{1,6}|[0-9]{1,3}(ns|ms|s|m|h|d)|[a-zA-Z]{1,8}|\\[[a-z0-9,]{0,5}\\]|\\{[a-z]{1,4}: [0-9]s?\\}|~|\\.nan)",
+    ) {
+        let Ok(overrides) = Overrides::parse([format!("{field}={value}")]) else { return Ok(()) };
+        if let Err(problems) = read(SMALL, &overrides) {
+            for problem in &problems {
+                prop_assert!(problem.path.to_string().starts_with(&format!("spec.{field}")), "{}", problem);
+            }
+        }
+    }
 }

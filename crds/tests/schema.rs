@@ -1,5 +1,7 @@
 //! The CRD's schema: what the API server will make of it.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
+
 use kube::CustomResourceExt;
 use reprise_crds::{ReplayJob, ReplayJobSpec, effective};
 use serde_json::{Map, Value, json};

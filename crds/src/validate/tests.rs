@@ -165,3 +165,10 @@ fn no_message_repeats_a_secret() {
             .all(|problem| !problem.to_string().contains("s3cret"))
     );
 }
+
+#[test]
+fn formats_are_called_what_they_are_written_as() {
+    for format in TraceFormat::ALL {
+        assert_eq!(serde_json::to_value(format).unwrap(), format.name());
+    }
+}
