@@ -97,7 +97,7 @@ pub enum DatasetWarning {
     InputLengthsLookCumulative {
         /// Sessions that look so.
         sessions: u32,
-        /// Sessions that have several turns with an `input_length`.
+        /// Sessions that have several turns with known lengths.
         of: u32,
     },
     /// Delays on first turns, which have nothing to wait for.

@@ -4,6 +4,19 @@
 //! and in the order of the file. It never holds more than one line. A trace with any line that is wrong is refused as a
 //! whole, with every such line counted and the first ones named.
 //!
+//! ```
+//! use reprise_dataset::{Format, Options, ReadError, read};
+//!
+//! let trace = r#"{"timestamp": 0, "input_length": 1300, "output_length": 20, "hash_ids": [1, 2, 3]}"#;
+//! let mut turns = Vec::new();
+//! let facts = read(Format::MooncakeTrace, &mut trace.as_bytes(), &Options::default(), &mut |turn| {
+//!     turns.push(turn);
+//!     Ok::<(), std::io::Error>(())
+//! })?;
+//! assert_eq!((facts.records, turns[0].input_tokens), (1, Some(1300)));
+//! # Ok::<(), ReadError<std::io::Error>>(())
+//! ```
+//!
 //! A format is one module that implements the reading of a single record; everything that formats have in common (lines,
 //! JSON, times, headers, the cutting of recorded bodies) lives beside it. One conformance suite under `tests/` runs
 //! against all of them.

@@ -101,7 +101,7 @@ impl Reader {
             mode: input.mode(),
             recorded_ns,
             input_tokens: input.tokens(),
-            output_tokens: output_tokens.unwrap_or(0),
+            output_tokens,
         };
         self.sessions.follow(session_id.as_deref(), line, this_turn)?;
         let input_tokens = input.tokens();

@@ -93,7 +93,7 @@ impl Blocks {
         let sizes = (self.too_many_ids > 0).then(|| self.sizes_for_all()).flatten()?;
         let sizes = sizes_text(&sizes);
         Some(format!(
-            "dataset.options.blockSize {sizes} would fit all {} records with hash ids",
+            "dataset.options.blockSize: {sizes} fits all {} records with hash ids",
             self.records
         ))
     }
@@ -175,7 +175,7 @@ mod tests {
         assert!(blocks.pieces(4, 33, shared(0..3)).is_err());
         assert_eq!(
             blocks.advice().unwrap(),
-            "dataset.options.blockSize 16 (or any from 15 to 16) would fit all 2 records with hash ids"
+            "dataset.options.blockSize: 16 (or any from 15 to 16) fits all 2 records with hash ids"
         );
         assert!(
             blocks

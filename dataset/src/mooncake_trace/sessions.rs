@@ -59,26 +59,26 @@ pub(super) struct TurnOfSession {
     pub(super) mode: Mode,
     pub(super) recorded_ns: Option<i64>,
     pub(super) input_tokens: Option<u32>,
-    pub(super) output_tokens: u32,
+    pub(super) output_tokens: Option<u32>,
 }
 
 /// Whether the input lengths of a session could each count the whole conversation.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lengths {
-    /// Input and output of the turn last seen.
+    /// Input and output of the turn last seen, where both are known.
     previous_total: Option<u64>,
     grew: bool,
     fell_short: bool,
 }
 
 impl Lengths {
-    fn follow(&mut self, input: u32, output: u32) {
+    fn follow(&mut self, input: u32, output: Option<u32>) {
         if let Some(previous) = self.previous_total {
             let includes_it = u64::from(input) >= previous;
             self.grew |= includes_it;
             self.fell_short |= !includes_it;
         }
-        self.previous_total = Some(u64::from(input) + u64::from(output));
+        self.previous_total = output.map(|output| u64::from(input) + u64::from(output));
     }
 
     fn has_several(self) -> bool {
