@@ -45,3 +45,37 @@ pub fn write_all(folder: &Path, summary: &Summary) -> Result<Paths, ResultError>
         spec: atomic::write(&folder.join("effective-spec.yaml"), spec.as_bytes())?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures;
+
+    #[test]
+    fn every_file_is_written_and_reads_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let summary = fixtures::summary(fixtures::input(20), &fixtures::streamed(0..20));
+        let paths = write_all(folder.path(), &summary).unwrap();
+        let json = std::fs::read_to_string(&paths.summary).unwrap();
+        let read: Summary = serde_json::from_str(&json).unwrap();
+        assert_eq!(
+            (&read.counts, &read.spec, read.verdict),
+            (&summary.counts, &summary.spec, summary.verdict)
+        );
+        assert_eq!(
+            html::render(&read),
+            std::fs::read_to_string(&paths.report).unwrap()
+        );
+        let spec: serde_json::Value = serde_yaml::from_slice(&std::fs::read(&paths.spec).unwrap()).unwrap();
+        assert_eq!(spec, summary.spec);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
+    }
+
+    #[test]
+    fn a_missing_folder_is_an_error_that_names_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let summary = fixtures::summary(fixtures::input(0), &[]);
+        let error = write_all(&folder.path().join("none"), &summary).unwrap_err();
+        assert!(error.to_string().starts_with("Cannot write "), "{error}");
+    }
+}

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use reprise_contract::TokenSource;
 use reprise_contract::summary::{Counts, Lag, Metrics, Warning};
 
+use crate::words::{count, number, percent};
+
 /// With fewer values than these, the 99th percentile is the greatest value.
 const ENOUGH_FOR_P99: u64 = 100;
 
@@ -54,10 +56,14 @@ fn warning(code: &str, message: String) -> Warning {
 }
 
 fn lateness(lag: &Lag) -> Option<Warning> {
-    let share = 100.0 * lag.late as f64 / lag.count as f64;
     let late = format!(
-        "{} of {} requests ({share:.2} %) went more than {} ms after they were due; lag p99 is {:.3} ms, the greatest {:.3} ms.",
-        lag.late, lag.count, lag.threshold_ms, lag.p99_ms, lag.max_ms
+        "{} of {} requests ({}) went more than {} ms after they were due; lag p99 is {} ms, the greatest {} ms.",
+        count(lag.late),
+        count(lag.count),
+        percent(lag.late as f64 / lag.count as f64),
+        lag.threshold_ms,
+        number(lag.p99_ms),
+        number(lag.max_ms)
     );
     if lag.p99_ms > lag.threshold_ms {
         let advice = "The generator could not keep the schedule, so the target saw another load than the recorded one. Give \
@@ -70,8 +76,10 @@ fn lateness(lag: &Lag) -> Option<Warning> {
 
 fn negative_values(negative: u64) -> Option<Warning> {
     (negative > 0).then(|| {
-        let message =
-            format!("{negative} latencies were negative and are left out. This is a fault in Reprise.");
+        let message = format!(
+            "{} latencies were negative and are left out. This is a fault in Reprise.",
+            count(negative)
+        );
         warning("NegativeLatency", message)
     })
 }
@@ -79,8 +87,10 @@ fn negative_values(negative: u64) -> Option<Warning> {
 fn gaps_elsewhere((of_requests, of_histogram): (u64, u64)) -> Option<Warning> {
     (of_requests != of_histogram).then(|| {
         let message = format!(
-            "Completed requests had {of_requests} gaps between chunks, but the histogram that inter-chunk percentiles come \
-             from holds {of_histogram}."
+            "Completed requests had {} gaps between chunks, but the histogram that inter-chunk percentiles come \
+             from holds {}.",
+            count(of_requests),
+            count(of_histogram)
         );
         warning("InterChunkGapsDiffer", message)
     })
@@ -90,7 +100,7 @@ fn mixed(what: &str, sources: &BTreeMap<String, u64>) -> Option<Warning> {
     (sources.len() > 1).then(|| {
         let list: Vec<_> = sources
             .iter()
-            .map(|(source, count)| format!("{source} {count}"))
+            .map(|(source, &requests)| format!("{source} {}", count(requests)))
             .collect();
         let message = format!(
             "Counts of {what} tokens come from several sources ({}).",
@@ -101,10 +111,11 @@ fn mixed(what: &str, sources: &BTreeMap<String, u64>) -> Option<Warning> {
 }
 
 fn counted_chunks(sources: &BTreeMap<String, u64>) -> Option<Warning> {
-    sources.get(TokenSource::ChunkCount.name()).map(|count| {
+    sources.get(TokenSource::ChunkCount.name()).map(|&requests| {
         let message = format!(
-            "{count} requests came without the server's token count, so their chunks were counted instead. A chunk may hold \
-             several tokens: output tokens are then too few and TPOT too high."
+            "{} requests came without the server's token count, so their chunks were counted instead. A chunk may hold \
+             several tokens: output tokens are then too few and TPOT too high.",
+            count(requests)
         );
         warning("ChunksCountedAsTokens", message)
     })
@@ -114,9 +125,10 @@ fn length_mismatches(counts: &Counts) -> Option<Warning> {
     let mismatches = counts.output_length_mismatches;
     (mismatches > 0).then(|| {
         let message = format!(
-            "{mismatches} of {} completed requests have another output length than was asked for: the target's load is not \
+            "{} of {} completed requests have another output length than was asked for: the target's load is not \
              the recorded one.",
-            counts.completed
+            count(mismatches),
+            count(counts.completed)
         );
         warning("OutputLengthMismatch", message)
     })
@@ -125,7 +137,8 @@ fn length_mismatches(counts: &Counts) -> Option<Warning> {
 fn unchecked_lengths(unchecked: u64) -> Option<Warning> {
     (unchecked > 0).then(|| {
         let message = format!(
-            "{unchecked} completed requests asked for an output length, but the server did not say how long the answer is."
+            "{} completed requests asked for an output length, but the server did not say how long the answer is.",
+            count(unchecked)
         );
         warning("OutputLengthUnchecked", message)
     })
@@ -134,8 +147,9 @@ fn unchecked_lengths(unchecked: u64) -> Option<Warning> {
 fn lacking_slo_values(lacking: u64) -> Option<Warning> {
     (lacking > 0).then(|| {
         let message = format!(
-            "{lacking} completed requests lack a value that a limit of `slo` needs (such as TTFT, where the answer was not \
-             streamed), and so are not counted as good."
+            "{} completed requests lack a value that a limit of `slo` needs (such as TTFT, where the answer was not \
+             streamed), and so are not counted as good.",
+            count(lacking)
         );
         warning("SloValueMissing", message)
     })
@@ -146,7 +160,10 @@ fn partial_sessions(counts: &Counts) -> Option<Warning> {
     (partial > 0).then(|| {
         warning(
             "PartialSessions",
-            format!("Of {partial} sessions some turns, but not all, were sent."),
+            format!(
+                "Of {} sessions some turns, but not all, were sent.",
+                count(partial)
+            ),
         )
     })
 }
@@ -155,8 +172,9 @@ fn warmup(counts: &Counts) -> Option<Warning> {
     let incomplete = counts.warmup_not_completed;
     (incomplete > 0).then(|| {
         let message = format!(
-            "{incomplete} of {} warm-up requests did not complete.",
-            counts.warmup
+            "{} of {} warm-up requests did not complete.",
+            count(incomplete),
+            count(counts.warmup)
         );
         warning("WarmupNotCompleted", message)
     })

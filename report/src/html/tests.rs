@@ -1,0 +1,93 @@
+use reprise_contract::Outcome;
+use reprise_contract::summary::Warning;
+
+use super::*;
+use crate::analysis::{EndedBy, Input};
+use crate::fixtures;
+
+const HOSTILE: &str = "</script><script>alert('x')</script>\"><img src=x onerror=alert(1)>";
+
+fn page_of(input: Input, outcomes: &[Outcome]) -> String {
+    render(&fixtures::summary(input, outcomes))
+}
+
+/// The page without its style and script, a tag a line, so that a difference can be read.
+fn readable(page: &str) -> String {
+    page.replace(STYLE, "…")
+        .replace(SCRIPT, "…")
+        .replace("><", ">\n<")
+}
+
+#[test]
+fn a_small_run() {
+    let mut outcomes = fixtures::streamed(0..12);
+    outcomes[0].phase = reprise_contract::Phase::Warmup;
+    outcomes[5] = fixtures::cut(5);
+    insta::assert_snapshot!(readable(&page_of(fixtures::input(12), &outcomes)));
+}
+
+#[test]
+fn a_run_that_measured_nothing_shows_no_metric() {
+    let outcomes: Vec<_> = (0..5).map(fixtures::refused).collect();
+    let page = page_of(fixtures::input(5), &outcomes);
+    assert!(page.contains("All 5 measured requests failed: 5 connectionRefused"));
+    assert!(page.contains("failed: connectionRefused"));
+    for absent in [">TTFT p50<", "NaN", "inf", "<h2>Latency</h2>"] {
+        assert!(!page.replace(STYLE, "").contains(absent), "{absent}");
+    }
+}
+
+#[test]
+fn an_empty_run_is_a_page_too() {
+    let page = page_of(fixtures::input(0), &[]);
+    assert!(page.contains("Nothing was measured"));
+    assert!(!page.contains("<svg"));
+}
+
+#[test]
+fn without_streaming_there_is_no_first_token() {
+    let outcomes: Vec<_> = (0..20).map(fixtures::unstreamed).collect();
+    let page = page_of(fixtures::input(20), &outcomes);
+    assert!(!page.contains("Time to first token</strong>"));
+    assert!(page.contains("Request latency</strong>"));
+}
+
+#[test]
+fn nothing_is_loaded_from_anywhere() {
+    let page = page_of(fixtures::input(12), &fixtures::streamed(0..12));
+    for attribute in [
+        "src=", "href=", "url(", "@import", "srcset=", "action=", "<link", "<base",
+    ] {
+        assert!(!page.contains(attribute), "{attribute}");
+    }
+    assert!(page.contains("default-src 'none'"));
+    assert!(
+        page.contains("http://localhost:8000"),
+        "the target is named, as text"
+    );
+}
+
+#[test]
+fn hostile_words_stay_words() {
+    let mut outcomes = fixtures::streamed(0..5);
+    outcomes[1] = fixtures::refused(1);
+    outcomes[1].error = Some(HOSTILE.to_owned());
+    let mut input = fixtures::input(5);
+    input.name = HOSTILE.to_owned();
+    input.started_at = HOSTILE.to_owned();
+    input.spec = serde_json::json!({ HOSTILE: HOSTILE });
+    input.provenance.dataset.reference = HOSTILE.to_owned();
+    input.provenance.target.urls = vec![HOSTILE.to_owned()];
+    input.warnings = vec![Warning {
+        code: HOSTILE.to_owned(),
+        message: HOSTILE.to_owned(),
+    }];
+    input.ended_by = EndedBy::Abort {
+        message: HOSTILE.to_owned(),
+    };
+    let page = page_of(input, &outcomes);
+    assert_eq!(page.matches("<script").count(), 1);
+    assert!(!page.contains("<img"));
+    assert!(!page.contains("\"><img"));
+    assert!(page.matches("&lt;script&gt;").count() >= 9);
+}
