@@ -26,6 +26,9 @@ pub struct Turn {
     pub request_id: Option<String>,
     /// Headers of the record, credentials already stripped, in the order of the trace.
     pub headers: Vec<(String, String)>,
+    /// Whether decoding is constrained by a grammar (`response_format`, forced tool calls). Such a request never gets
+    /// `ignore_eos`: an engine that may not stop where its grammar ends can fail.
+    pub is_constrained: bool,
     /// What it says.
     pub body: Body,
 }
@@ -52,8 +55,5 @@ pub enum Body {
     Recorded {
         /// The bytes of the body in order: literals and slots.
         pieces: Vec<Piece>,
-        /// Whether decoding is constrained by a grammar (`response_format`, forced tool calls). Such a request never
-        /// gets `ignore_eos`: an engine that may not stop where its grammar ends can fail.
-        constrained: bool,
     },
 }

@@ -105,7 +105,7 @@ impl Reader {
         };
         self.sessions.follow(session_id.as_deref(), line, this_turn)?;
         let input_tokens = input.tokens();
-        let body = self.body(line, input, extra)?;
+        let (body, is_constrained) = self.body(line, input, extra)?;
         self.delays_on_first_turns += u64::from(place.is_first && delay_ns.is_some());
         Ok(Turn {
             session: place.session,
@@ -116,35 +116,36 @@ impl Reader {
             output_tokens,
             request_id: None,
             headers: Vec::new(),
+            is_constrained,
             body,
         })
     }
 
-    fn body(&mut self, line: u32, input: Input<'_>, extra: Option<Extra<'_>>) -> Result<Body, RecordError> {
-        let names_model = extra.as_ref().is_some_and(Extra::names_model);
-        match input {
-            Input::Length { tokens, hash_ids } => {
-                self.needs_model |= !names_model;
-                let pieces = self.blocks.pieces(line, tokens, hash_ids)?;
-                Ok(Body::Prompt {
-                    pieces,
-                    extra: extra.and_then(|extra| extra.into_members(None)),
-                })
-            }
-            Input::Text { piece } => {
-                self.needs_model |= !names_model;
-                Ok(Body::Prompt {
-                    pieces: vec![piece],
-                    extra: extra.and_then(|extra| extra.into_members(None)),
-                })
-            }
+    /// What the record says, and whether a grammar constrains its decoding.
+    fn body(
+        &mut self,
+        line: u32,
+        input: Input<'_>,
+        extra: Option<Extra<'_>>,
+    ) -> Result<(Body, bool), RecordError> {
+        let extra = extra.unwrap_or_default();
+        let pieces = match input {
+            Input::Length { tokens, hash_ids } => self.blocks.pieces(line, tokens, hash_ids)?,
+            Input::Text { piece } => vec![piece],
             Input::Messages { messages, tools } => {
-                self.needs_model |= !names_model;
-                let extra = extra.unwrap_or_default().into_members(tools);
-                Ok(Body::Messages { messages, extra })
+                self.needs_model |= !extra.names_model();
+                let (extra, is_constrained) = extra.into_members(tools);
+                return Ok((Body::Messages { messages, extra }, is_constrained));
             }
-            Input::Payload { body } => Ok(self.oddities.count(extra.unwrap_or_default().merge_into(body)?)),
-        }
+            Input::Payload { body } => {
+                let recorded = extra.merge_into(body)?;
+                let is_constrained = recorded.is_constrained();
+                return Ok((self.oddities.count(recorded), is_constrained));
+            }
+        };
+        self.needs_model |= !extra.names_model();
+        let (extra, is_constrained) = extra.into_members(None);
+        Ok((Body::Prompt { pieces, extra }, is_constrained))
     }
 }
 

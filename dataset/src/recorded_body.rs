@@ -54,11 +54,13 @@ impl RecordedBody {
         }
     }
 
+    /// Whether a grammar constrains decoding.
+    pub(crate) fn is_constrained(&self) -> bool {
+        self.is_constrained
+    }
+
     fn into_body(self) -> Body {
-        Body::Recorded {
-            pieces: self.pieces,
-            constrained: self.is_constrained,
-        }
+        Body::Recorded { pieces: self.pieces }
     }
 }
 
@@ -147,7 +149,7 @@ const GRAMMARS: [&str; 12] = [
 ];
 
 /// Whether decoding is constrained by a grammar, so that the engine cannot go on where the grammar ends.
-fn is_constrained(members: &Members<'_>) -> bool {
+pub(crate) fn is_constrained(members: &Members<'_>) -> bool {
     members.iter().any(|member| match member.key.as_ref() {
         "response_format" => is_grammar_format(member.value),
         "text" => object(member.value)

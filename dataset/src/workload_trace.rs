@@ -74,6 +74,7 @@ impl Reader {
             output_tokens,
             request_id,
             headers,
+            is_constrained: body.is_constrained(),
             body: self.oddities.count(body),
         })
     }

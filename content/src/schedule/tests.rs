@@ -25,6 +25,7 @@ fn content(rows: &[Row]) -> Content {
             output_tokens: None,
             request_id: None,
             headers: Vec::new(),
+            is_constrained: false,
             body: Body::Messages {
                 messages: Bytes::from_static(b"[]"),
                 extra: None,

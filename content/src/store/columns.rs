@@ -3,8 +3,8 @@
 use std::sync::{Arc, LazyLock};
 
 use arrow_array::builder::{
-    BinaryBuilder, Int64Builder, ListBuilder, MapBuilder, StringBuilder, StructBuilder, UInt8Builder,
-    UInt32Builder, UInt64Builder,
+    BinaryBuilder, BooleanBuilder, Int64Builder, ListBuilder, MapBuilder, StringBuilder, StructBuilder,
+    UInt8Builder, UInt32Builder, UInt64Builder,
 };
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef};
@@ -18,7 +18,6 @@ pub(super) mod body_kind {
     pub(in super::super) const PROMPT: u8 = 0;
     pub(in super::super) const MESSAGES: u8 = 1;
     pub(in super::super) const RECORDED: u8 = 2;
-    pub(in super::super) const RECORDED_CONSTRAINED: u8 = 3;
 }
 
 /// What kind of piece it is, as stored.
@@ -41,9 +40,10 @@ pub(super) mod column {
     pub(in super::super) const OUTPUT_TOKENS: usize = 5;
     pub(in super::super) const REQUEST_ID: usize = 6;
     pub(in super::super) const HEADERS: usize = 7;
-    pub(in super::super) const BODY: usize = 8;
-    pub(in super::super) const PIECES: usize = 9;
-    pub(in super::super) const EXTRA: usize = 10;
+    pub(in super::super) const CONSTRAINED: usize = 8;
+    pub(in super::super) const BODY: usize = 9;
+    pub(in super::super) const PIECES: usize = 10;
+    pub(in super::super) const EXTRA: usize = 11;
 }
 
 static PIECE_FIELDS: LazyLock<Fields> = LazyLock::new(|| {
@@ -74,6 +74,7 @@ pub(super) static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
         Field::new("output_tokens", DataType::UInt32, true),
         Field::new("request_id", DataType::Utf8, true),
         Field::new("headers", DataType::Map(Arc::new(header), false), false),
+        Field::new("constrained", DataType::Boolean, false),
         Field::new("body", DataType::UInt8, false),
         Field::new("pieces", DataType::List(Arc::new(piece)), false),
         Field::new("extra", DataType::Binary, true),
@@ -90,6 +91,7 @@ pub(super) struct TurnBuilder {
     output_tokens: UInt32Builder,
     request_id: StringBuilder,
     headers: MapBuilder<StringBuilder, StringBuilder>,
+    constrained: BooleanBuilder,
     body: UInt8Builder,
     pieces: ListBuilder<StructBuilder>,
     extra: BinaryBuilder,
@@ -109,6 +111,7 @@ impl TurnBuilder {
             output_tokens: UInt32Builder::new(),
             request_id: StringBuilder::new(),
             headers: MapBuilder::new(None, StringBuilder::new(), StringBuilder::new()),
+            constrained: BooleanBuilder::new(),
             body: UInt8Builder::new(),
             pieces: ListBuilder::new(pieces).with_field(piece),
             extra: BinaryBuilder::new(),
@@ -139,6 +142,7 @@ impl TurnBuilder {
             self.headers.values().append_value(value);
         }
         self.headers.append(true)?;
+        self.constrained.append_value(turn.is_constrained);
         self.push_body(&turn.body);
         Ok(())
     }
@@ -153,16 +157,9 @@ impl TurnBuilder {
                 self.push_raw(piece_kind::LITERAL, 0, 0, messages);
                 (body_kind::MESSAGES, extra.as_ref())
             }
-            Body::Recorded { pieces, constrained } => {
+            Body::Recorded { pieces } => {
                 self.push_pieces(pieces);
-                (
-                    if *constrained {
-                        body_kind::RECORDED_CONSTRAINED
-                    } else {
-                        body_kind::RECORDED
-                    },
-                    None,
-                )
+                (body_kind::RECORDED, None)
             }
         };
         self.pieces.append(true);
@@ -218,6 +215,7 @@ impl TurnBuilder {
             Arc::new(self.output_tokens.finish()),
             Arc::new(self.request_id.finish()),
             Arc::new(self.headers.finish()),
+            Arc::new(self.constrained.finish()),
             Arc::new(self.body.finish()),
             Arc::new(self.pieces.finish()),
             Arc::new(self.extra.finish()),

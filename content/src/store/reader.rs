@@ -7,7 +7,8 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt8Type, UInt32Type, UInt64Type};
 use arrow_array::{
-    Array, BinaryArray, Int64Array, MapArray, RecordBatch, StringArray, UInt8Array, UInt32Array, UInt64Array,
+    Array, BinaryArray, BooleanArray, Int64Array, MapArray, RecordBatch, StringArray, UInt8Array,
+    UInt32Array, UInt64Array,
 };
 use arrow_buffer::{Buffer, OffsetBuffer};
 use arrow_ipc::convert::try_fb_to_schema;
@@ -136,6 +137,7 @@ struct Batch {
     headers: MapArray,
     header_names: StringArray,
     header_values: StringArray,
+    constrained: BooleanArray,
     body: UInt8Array,
     piece_offsets: OffsetBuffer<i32>,
     piece_kind: UInt8Array,
@@ -173,6 +175,7 @@ impl Batch {
             headers: headers.clone(),
             header_names: headers.keys().as_string::<i32>().clone(),
             header_values: headers.values().as_string::<i32>().clone(),
+            constrained: batch.column(column::CONSTRAINED).as_boolean().clone(),
             body: batch.column(column::BODY).as_primitive::<UInt8Type>().clone(),
             piece_offsets: pieces.offsets().clone(),
             piece_kind: piece.column(0).as_primitive::<UInt8Type>().clone(),
@@ -261,6 +264,12 @@ impl<'a> TurnRef<'a> {
             .map(move |entry| (batch.header_names.value(entry), batch.header_values.value(entry)))
     }
 
+    /// See [`crate::Turn::is_constrained`].
+    #[must_use]
+    pub fn is_constrained(&self) -> bool {
+        self.batch.constrained.value(self.row)
+    }
+
     /// See [`crate::Turn::body`].
     #[must_use]
     pub fn body(&self) -> BodyRef<'a> {
@@ -279,10 +288,7 @@ impl<'a> TurnRef<'a> {
                 messages: pieces,
                 extra,
             },
-            kind => BodyRef::Recorded {
-                pieces,
-                constrained: kind == body_kind::RECORDED_CONSTRAINED,
-            },
+            _ => BodyRef::Recorded { pieces },
         }
     }
 }
@@ -308,8 +314,6 @@ pub enum BodyRef<'a> {
     Recorded {
         /// Literals and slots.
         pieces: Pieces<'a>,
-        /// Whether a grammar constrains decoding.
-        constrained: bool,
     },
 }
 

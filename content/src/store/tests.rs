@@ -30,6 +30,7 @@ fn turn(session: u32, line: u32, body: Body) -> Turn {
             ("x-tag".to_owned(), "a".to_owned()),
             ("x-tag".to_owned(), "b".to_owned()),
         ],
+        is_constrained: line == 4,
         body,
     }
 }
@@ -66,20 +67,15 @@ fn samples() -> Vec<Turn> {
                 extra: None,
             },
         ),
-        turn(
-            0,
-            4,
-            Body::Recorded {
-                pieces: slots,
-                constrained: true,
-            },
-        ),
+        turn(0, 4, Body::Recorded { pieces: slots }),
     ]
 }
 
 fn write(folder: &std::path::Path, turns: &[Turn], seed: u64) -> Content {
     let mut writer = Writer::create(folder).unwrap();
-    turns.iter().for_each(|turn| writer.push(turn).unwrap());
+    for turn in turns {
+        writer.push(turn).unwrap();
+    }
     writer.finish(origin(seed)).unwrap()
 }
 
@@ -106,9 +102,8 @@ fn owned(turn: TurnRef<'_>) -> Turn {
                 extra: extra(members),
             }
         }
-        BodyRef::Recorded { pieces, constrained } => Body::Recorded {
+        BodyRef::Recorded { pieces } => Body::Recorded {
             pieces: pieces.map(owned_piece).collect(),
-            constrained,
         },
     };
     Turn {
@@ -118,6 +113,7 @@ fn owned(turn: TurnRef<'_>) -> Turn {
         delay_ns: turn.delay_ns(),
         input_tokens: turn.input_tokens(),
         output_tokens: turn.output_tokens(),
+        is_constrained: turn.is_constrained(),
         request_id: turn.request_id().map(str::to_owned),
         headers: turn
             .headers()
@@ -212,7 +208,7 @@ proptest! {
     #[test]
     fn any_literal_survives(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let folder = tempfile::tempdir().unwrap();
-        let body = Body::Recorded { pieces: vec![Piece::Literal(Bytes::from(bytes))], constrained: false };
+        let body = Body::Recorded { pieces: vec![Piece::Literal(Bytes::from(bytes))] };
         let turns = vec![turn(0, 1, body)];
         let content = write(folder.path(), &turns, 0);
         prop_assert_eq!(content.turns().map(owned).collect::<Vec<_>>(), turns);

@@ -93,6 +93,14 @@ pub struct Rendered {
     pub matched_output_tokens: Option<u32>,
 }
 
+/// The output length that `matchOutputLength` asks for.
+#[derive(Clone, Copy)]
+struct MatchedOutput {
+    tokens: u32,
+    /// An engine that may not stop where its grammar ends can crash (vllm#37506), so constrained bodies do without.
+    may_ignore_eos: bool,
+}
+
 /// A turn that this template cannot make a body of.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum TemplateError {
@@ -141,15 +149,21 @@ impl Template {
         }
     }
 
+    fn matched_output(&self, turn: TurnRef<'_>) -> Option<MatchedOutput> {
+        let tokens = turn.output_tokens().filter(|_| self.match_output_length)?;
+        Some(MatchedOutput {
+            tokens,
+            may_ignore_eos: !turn.is_constrained(),
+        })
+    }
+
     /// Makes the body of the turn in row `turn`. `earlier` holds the turns of its conversation that were answered live, in
     /// order; it matters only for [`crate::Body::Prompt`].
     #[must_use]
     pub fn render(&self, content: &Content, turn: u32, earlier: &[Exchange]) -> Rendered {
         let turn = content.turn(turn);
         match turn.body() {
-            BodyRef::Recorded { pieces, constrained } => {
-                recorded::render(self, pieces, constrained, turn.output_tokens())
-            }
+            BodyRef::Recorded { pieces } => recorded::render(self, pieces, self.matched_output(turn)),
             BodyRef::Messages { messages, extra } => synthesised::render(self, turn, extra, |body| {
                 synthesised::append_pieces(content.corpus(), messages, body);
             }),

@@ -1,21 +1,10 @@
 //! Recorded bodies: byte for byte, but for the slots that the run says something about.
 
-use super::{Rendered, Template, json_string};
+use super::{MatchedOutput, Rendered, Template, json_string};
 use crate::piece::Absent;
 use crate::store::{PieceRef, Pieces, SlotRef};
 
-pub(super) fn render(
-    template: &Template,
-    pieces: Pieces<'_>,
-    constrained: bool,
-    recorded_output_tokens: Option<u32>,
-) -> Rendered {
-    let output = recorded_output_tokens
-        .filter(|_| template.match_output_length)
-        .map(|tokens| MatchedOutput {
-            tokens,
-            may_ignore_eos: !constrained,
-        });
+pub(super) fn render(template: &Template, pieces: Pieces<'_>, output: Option<MatchedOutput>) -> Rendered {
     let mut body = Vec::new();
     for piece in pieces {
         match piece {
@@ -29,14 +18,6 @@ pub(super) fn render(
         body,
         matched_output_tokens: output.map(|output| output.tokens),
     }
-}
-
-/// The output length that `matchOutputLength` asks for.
-#[derive(Clone, Copy)]
-struct MatchedOutput {
-    tokens: u32,
-    /// An engine that may not stop where its grammar ends can crash (vllm#37506), so constrained bodies do without.
-    may_ignore_eos: bool,
 }
 
 fn fill(template: &Template, output: Option<MatchedOutput>, slot: SlotRef<'_>, body: &mut Vec<u8>) {

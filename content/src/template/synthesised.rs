@@ -1,8 +1,8 @@
 //! Bodies that are made from a prompt or from messages.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
-use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 
 use super::{Api, Exchange, Rendered, Template, json_string, size_hint};
 use crate::corpus::Corpus;
@@ -31,17 +31,18 @@ pub(super) fn render(
     if template.streaming.unwrap_or(true) {
         members.append("stream", |body| body.extend_from_slice(b"true"));
         members.append("stream_options", |body| {
-            body.extend_from_slice(br#"{"include_usage":true}"#)
+            body.extend_from_slice(br#"{"include_usage":true}"#);
         });
     }
     // A trace's output length is the longest answer that the recorded request allowed or got: it always limits.
     if let Some(tokens) = turn.output_tokens() {
         members.append("max_tokens", |body| {
-            body.extend_from_slice(tokens.to_string().as_bytes())
+            body.extend_from_slice(tokens.to_string().as_bytes());
         });
-        if template.match_output_length {
-            members.append("ignore_eos", |body| body.extend_from_slice(b"true"));
-        }
+    }
+    let output = template.matched_output(turn);
+    if output.is_some_and(|output| output.may_ignore_eos) {
+        members.append("ignore_eos", |body| body.extend_from_slice(b"true"));
     }
     let mut body = members.body;
     if let Some(extra) = extra {
@@ -51,7 +52,7 @@ pub(super) fn render(
     body.push(b'}');
     Rendered {
         body,
-        matched_output_tokens: turn.output_tokens().filter(|_| template.match_output_length),
+        matched_output_tokens: output.map(|output| output.tokens),
     }
 }
 
@@ -79,7 +80,7 @@ pub(super) fn member_names(extra: Option<&[u8]>) -> BTreeSet<String> {
         return BTreeSet::new();
     };
     let object = [b"{", extra, b"}"].concat();
-    serde_json::from_slice::<std::collections::BTreeMap<String, IgnoredAny>>(&object)
+    serde_json::from_slice::<HashMap<String, &RawValue>>(&object)
         .map(|members| members.into_keys().collect())
         .unwrap_or_default()
 }

@@ -26,6 +26,7 @@ fn turn(line: u32, session: u32, output_tokens: Option<u32>, body: Body) -> Turn
         output_tokens,
         request_id: None,
         headers: Vec::new(),
+        is_constrained: false,
         body,
     }
 }
@@ -33,7 +34,9 @@ fn turn(line: u32, session: u32, output_tokens: Option<u32>, body: Body) -> Turn
 fn content(turns: &[Turn]) -> Content {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = Writer::create(folder.path()).unwrap();
-    turns.iter().for_each(|turn| writer.push(turn).unwrap());
+    for turn in turns {
+        writer.push(turn).unwrap();
+    }
     let origin = Origin {
         trace_digest: Digest::of(b"trace"),
         format: String::new(),
@@ -65,7 +68,7 @@ fn prompt(pieces: Vec<Piece>, extra: Option<&'static str>) -> Body {
 }
 
 /// `{"model":"gpt-4","max_completion_tokens": 5, "x":1.50}` as a format cuts it.
-fn recorded(constrained: bool) -> Body {
+fn recorded() -> Body {
     let literal = |bytes: &'static str| Piece::Literal(Bytes::from_static(bytes.as_bytes()));
     let pieces = vec![
         literal(r#"{"model":"#),
@@ -80,7 +83,7 @@ fn recorded(constrained: bool) -> Body {
         })),
         literal("}"),
     ];
-    Body::Recorded { pieces, constrained }
+    Body::Recorded { pieces }
 }
 
 fn render(template: &Template, turns: &[Turn], index: u32, earlier: &[Exchange]) -> String {
@@ -178,13 +181,13 @@ fn messages_are_sent_as_recorded() {
 
 #[test]
 fn a_recorded_body_is_sent_byte_for_byte() {
-    let turns = [turn(1, 0, Some(42), recorded(false))];
+    let turns = [turn(1, 0, Some(42), recorded())];
     insta::assert_snapshot!(render(&template(), &turns, 0, &[]), @r#"{"model":"gpt-4","max_completion_tokens": 5, "x":1.50}"#);
 }
 
 #[test]
 fn matching_the_output_length_writes_the_key_that_the_body_uses() {
-    let turns = [turn(1, 0, Some(42), recorded(false))];
+    let turns = [turn(1, 0, Some(42), recorded())];
     let template = Template {
         match_output_length: true,
         ..template()
@@ -198,17 +201,22 @@ fn matching_the_output_length_writes_the_key_that_the_body_uses() {
 
 #[test]
 fn a_constrained_body_may_stop_where_its_grammar_ends() {
-    let turns = [turn(1, 0, Some(42), recorded(true))];
+    let constrained = |body| Turn {
+        is_constrained: true,
+        ..turn(1, 0, Some(42), body)
+    };
+    let turns = [constrained(recorded()), constrained(prompt(text("Hi"), None))];
     let template = Template {
         match_output_length: true,
         ..template()
     };
     insta::assert_snapshot!(render(&template, &turns, 0, &[]), @r#"{"model":"gpt-4","max_completion_tokens": 42, "x":1.50}"#);
+    assert!(!render(&template, &turns, 1, &[]).contains("ignore_eos"));
 }
 
 #[test]
 fn streaming_is_filled_into_a_recorded_body_only_when_asked_for() {
-    let turns = [turn(1, 0, None, recorded(false))];
+    let turns = [turn(1, 0, None, recorded())];
     let template = Template {
         streaming: Some(true),
         ..template()
@@ -226,15 +234,7 @@ fn an_empty_body_gets_no_stray_comma() {
     };
     let literal = |bytes: &'static str| Piece::Literal(Bytes::from_static(bytes.as_bytes()));
     let pieces = vec![literal("{"), Piece::Slot(Slot::Tail(absent)), literal("}")];
-    let turns = [turn(
-        1,
-        0,
-        Some(2),
-        Body::Recorded {
-            pieces,
-            constrained: false,
-        },
-    )];
+    let turns = [turn(1, 0, Some(2), Body::Recorded { pieces })];
     let template = Template {
         match_output_length: true,
         ..template()
@@ -244,7 +244,7 @@ fn an_empty_body_gets_no_stray_comma() {
 
 #[test]
 fn a_mapping_hit_wins_over_the_override_and_that_over_the_record() {
-    let turns = [turn(1, 0, None, recorded(false))];
+    let turns = [turn(1, 0, None, recorded())];
     let model = |mapping: &[(&str, &str)], override_all: Option<&str>| {
         let mapping = mapping
             .iter()
@@ -291,10 +291,7 @@ fn what_cannot_be_rendered_is_named_beforehand() {
         no_model.check(&content(&[turn(4, 0, None, prompt(text("Hi"), None))])),
         Err(TemplateError::NoModel { line: 4 })
     );
-    assert_eq!(
-        no_model.check(&content(&[turn(4, 0, None, recorded(false))])),
-        Ok(())
-    );
+    assert_eq!(no_model.check(&content(&[turn(4, 0, None, recorded())])), Ok(()));
     assert_eq!(
         no_model.check(&content(&[turn(
             4,

@@ -7,7 +7,7 @@ use super::sessions::Mode;
 use super::{CONTENT_COLUMNS, RecordError};
 use crate::count::{self, shortened};
 use crate::json::{self, Kind, Members};
-use crate::recorded_body::RecordedBody;
+use crate::recorded_body::{RecordedBody, is_constrained};
 
 /// What a record says. A record has exactly one of these.
 #[derive(Debug)]
@@ -212,8 +212,9 @@ impl<'a> Extra<'a> {
             .is_some_and(|members| members.get(key).is_some())
     }
 
-    /// The members as JSON without the braces, after `tools`, unless they have their own. `None` when there are none.
-    pub(super) fn into_members(self, tools: Option<&str>) -> Option<Bytes> {
+    /// The members as JSON without the braces, after `tools`, unless they have their own, and whether they constrain decoding
+    /// by a grammar. `None` when there are none.
+    pub(super) fn into_members(self, tools: Option<&str>) -> (Option<Bytes>, bool) {
         let tools = tools
             .filter(|_| !self.has("tools"))
             .map(|tools| format!("\"tools\":{tools}"));
@@ -223,7 +224,13 @@ impl<'a> Extra<'a> {
             .chain([self.inner])
             .filter(|part| !part.is_empty())
             .collect();
-        (!parts.is_empty()).then(|| parts.join(",").into())
+        if parts.is_empty() {
+            return (None, false);
+        }
+        let members = parts.join(",");
+        let is_constrained =
+            Members::parse(&format!("{{{members}}}")).is_ok_and(|members| is_constrained(&members));
+        (Some(members.into()), is_constrained)
     }
 
     /// Merges the members into a recorded body: a value that is there is replaced in its place, a new member comes last.

@@ -369,3 +369,16 @@ proptest! {
         prop_assert_eq!(serde_json::from_str::<String>(&quoted).unwrap(), text);
     }
 }
+
+#[test]
+fn forced_tools_and_grammars_constrain_a_synthesised_body() {
+    let messages = r#""messages":[{"role":"user","content":"a"}],"tools":[{"type":"function"}]"#;
+    let is_constrained = |record: String| turn(&record).is_constrained;
+    assert!(!is_constrained(format!("{{{messages}}}")));
+    assert!(is_constrained(format!(
+        r#"{{{messages},"extra":{{"tool_choice":"required"}}}}"#
+    )));
+    assert!(is_constrained(
+        r#"{"input_length":3,"extra":{"response_format":{"type":"json_object"}}}"#.to_owned()
+    ));
+}

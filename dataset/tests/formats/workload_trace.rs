@@ -35,16 +35,6 @@ fn time(timestamp: &str) -> i64 {
         .unwrap()
 }
 
-fn is_constrained(turn: &Turn) -> bool {
-    matches!(
-        turn.body,
-        Body::Recorded {
-            constrained: true,
-            ..
-        }
-    )
-}
-
 #[test]
 fn a_record_becomes_one_turn_of_its_own_session() {
     let (turns, facts) = turns(&[
@@ -124,16 +114,16 @@ fn a_body_with_usage_switched_off_is_kept() {
 
 #[test]
 fn a_grammar_marks_the_body_as_constrained() {
-    assert!(is_constrained(&of_body(
-        r#"{"response_format":{"type":"json_schema"}}"#
-    )));
-    assert!(is_constrained(&of_body(
-        r#"{"tools":[{}],"tool_choice":"required"}"#
-    )));
-    assert!(is_constrained(&of_body(r#""{\"guided_regex\":\"a\"}""#)));
-    assert!(!is_constrained(&of_body(
-        r#"{"tools":[{}],"tool_choice":"auto","response_format":{"type":"text"}}"#
-    )));
+    for body in [
+        r#"{"response_format":{"type":"json_schema"}}"#,
+        r#"{"tools":[{}],"tool_choice":"required"}"#,
+        r#""{\"guided_regex\":\"a\"}""#,
+    ] {
+        assert!(of_body(body).is_constrained, "{body}");
+    }
+    assert!(
+        !of_body(r#"{"response_format":{"type":"text"},"tools":[{}],"tool_choice":"auto"}"#).is_constrained
+    );
 }
 
 #[test]

@@ -1,0 +1,201 @@
+//! Reads an answer as it arrives: a stream of events, or one JSON body.
+
+mod message;
+mod sse;
+
+use reprise_contract::{FailureCause, Gaps};
+
+use message::{Message, Usage};
+use sse::{Event, EventReader};
+
+/// The most bytes that are read of a body that is not a stream.
+const MAX_BODY_BYTES: usize = 64 << 20;
+/// The most characters of a server's words that are kept.
+const MAX_ERROR_CHARS: usize = 200;
+
+/// Something that makes the answer a failure.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) cause: FailureCause,
+    pub(crate) message: String,
+}
+
+impl Fault {
+    pub(crate) fn new(cause: FailureCause, message: impl Into<String>) -> Self {
+        let message: String = message.into();
+        Self {
+            cause,
+            message: message.chars().take(MAX_ERROR_CHARS).collect(),
+        }
+    }
+}
+
+/// What an answer said, and when, in nanoseconds since T0.
+#[derive(Debug, Default)]
+pub(crate) struct Heard {
+    pub(crate) first_output: Option<i64>,
+    pub(crate) first_content: Option<i64>,
+    pub(crate) last_output: Option<i64>,
+    pub(crate) usage_at: Option<i64>,
+    pub(crate) usage: Option<Usage>,
+    pub(crate) is_stream: bool,
+    /// Chunks of a stream that bore output.
+    pub(crate) output_chunks: u32,
+    pub(crate) gaps: Gaps,
+    /// Each gap between these chunks, for the histogram.
+    pub(crate) gaps_ns: Vec<u64>,
+    /// The content of the first choice; only where it was asked for.
+    pub(crate) text: String,
+}
+
+/// Reads an answer as it arrives.
+pub(crate) struct AnswerReader {
+    form: Form,
+    keep_text: bool,
+    is_finished: bool,
+    fault: Option<Fault>,
+    heard: Heard,
+}
+
+enum Form {
+    Stream(EventReader),
+    Body(Vec<u8>),
+}
+
+impl AnswerReader {
+    /// A reader for an answer whose `Content-Type` says whether it is a stream.
+    pub(crate) fn new(is_stream: bool, keep_text: bool) -> Self {
+        let form = if is_stream {
+            Form::Stream(EventReader::default())
+        } else {
+            Form::Body(Vec::new())
+        };
+        let heard = Heard {
+            is_stream,
+            ..Heard::default()
+        };
+        Self {
+            form,
+            keep_text,
+            is_finished: false,
+            fault: None,
+            heard,
+        }
+    }
+
+    /// Reads bytes that arrived at `at`.
+    pub(crate) fn push(&mut self, bytes: &[u8], at: i64) -> Result<(), Fault> {
+        match &mut self.form {
+            Form::Body(body) => {
+                if body.len() + bytes.len() > MAX_BODY_BYTES {
+                    return Err(too_large(MAX_BODY_BYTES));
+                }
+                body.extend_from_slice(bytes);
+                Ok(())
+            }
+            Form::Stream(reader) => {
+                let mut reader = std::mem::take(reader);
+                let read = reader.push(bytes, |event| self.hear_event(&event, at));
+                self.form = Form::Stream(reader);
+                read.map_err(|_| too_large(sse::MAX_EVENT_BYTES))?;
+                self.fault.take().map_or(Ok(()), Err)
+            }
+        }
+    }
+
+    /// Ends the answer at `at`, when the connection says that it is complete.
+    pub(crate) fn finish(&mut self, at: i64) -> Result<(), Fault> {
+        match std::mem::replace(&mut self.form, Form::Body(Vec::new())) {
+            Form::Stream(mut reader) => {
+                reader.finish(|event| self.hear_event(&event, at));
+                if self.fault.is_none() && !self.is_finished {
+                    let message = "the stream ended without [DONE] or a finish_reason";
+                    return Err(Fault::new(FailureCause::ConnectionClosed, message));
+                }
+            }
+            Form::Body(body) => self.hear_json(&body, at),
+        }
+        self.fault.take().map_or(Ok(()), Err)
+    }
+
+    /// What was heard so far, complete or not.
+    pub(crate) fn into_heard(self) -> Heard {
+        self.heard
+    }
+
+    fn hear_event(&mut self, event: &Event<'_>, at: i64) {
+        if event.data.trim_ascii() == b"[DONE]" {
+            self.is_finished = true;
+        } else if !event.data.trim_ascii().is_empty() {
+            self.hear_json(event.data, at);
+            if event.kind == b"error" && self.fault.is_none() {
+                self.fault = Some(Fault::new(
+                    FailureCause::ErrorInAnswer,
+                    "the server sent an error event",
+                ));
+            }
+        }
+    }
+
+    fn hear_json(&mut self, json: &[u8], at: i64) {
+        match message::read(json) {
+            Ok(message) => self.hear(message, at),
+            Err(error) => {
+                let text = format!("the answer is not the JSON it should be: {error}");
+                self.fault
+                    .get_or_insert(Fault::new(FailureCause::InvalidAnswer, text));
+            }
+        }
+    }
+
+    fn hear(&mut self, message: Message, at: i64) {
+        if let Some(error) = message.error {
+            self.fault
+                .get_or_insert(Fault::new(FailureCause::ErrorInAnswer, error));
+        }
+        if let Some(usage) = message.usage {
+            self.heard.usage = Some(usage);
+            self.heard.usage_at = Some(at);
+        }
+        self.is_finished |= message.is_finished;
+        if self.keep_text {
+            self.heard.text.push_str(&message.text);
+        }
+        if self.heard.is_stream && message.has_output {
+            self.hear_output(at);
+            if message.has_content {
+                self.heard.first_content.get_or_insert(at);
+            }
+        }
+    }
+
+    fn hear_output(&mut self, at: i64) {
+        let heard = &mut self.heard;
+        if let Some(last) = heard.last_output {
+            let gap_ns = at.saturating_sub(last).max(0).unsigned_abs();
+            heard.gaps.record(gap_ns);
+            heard.gaps_ns.push(gap_ns);
+        }
+        heard.first_output.get_or_insert(at);
+        heard.last_output = Some(at);
+        heard.output_chunks += 1;
+    }
+}
+
+/// What the body of an answer that is no success says, in a few words.
+pub(crate) fn refusal_text(body: &[u8]) -> String {
+    message::read(body)
+        .ok()
+        .and_then(|message| message.error)
+        .unwrap_or_default()
+}
+
+fn too_large(limit: usize) -> Fault {
+    Fault::new(
+        FailureCause::AnswerTooLarge,
+        format!("more than {} MiB in one event or body", limit >> 20),
+    )
+}
+
+#[cfg(test)]
+mod tests;

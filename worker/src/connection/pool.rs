@@ -1,0 +1,64 @@
+//! Connections of one runtime to one target.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustls::ClientConfig;
+
+use super::Connection;
+use crate::answer::Fault;
+use crate::target::{Resolved, Target};
+
+/// A connection that was idle for longer is not used again: common servers close theirs after 5 seconds, and a request
+/// that meets the closing would fail through no fault of the target.
+const IDLE_LIMIT: Duration = Duration::from_secs(4);
+
+/// Connections of one runtime to one target. The one used last is used next.
+pub(crate) struct Pool {
+    target: Target,
+    addresses: Resolved,
+    tls: Option<Arc<ClientConfig>>,
+    idle: RefCell<Vec<Connection>>,
+    opened: Cell<usize>,
+}
+
+impl Pool {
+    pub(crate) fn new(target: Target, addresses: Resolved, tls: Option<Arc<ClientConfig>>) -> Self {
+        Self {
+            target,
+            addresses,
+            tls,
+            idle: RefCell::default(),
+            opened: Cell::new(0),
+        }
+    }
+
+    pub(crate) fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// An idle connection that still works.
+    pub(crate) async fn take_idle(&self) -> Option<Connection> {
+        loop {
+            let mut connection = self.idle.borrow_mut().pop()?;
+            if connection.idle_since.elapsed() < IDLE_LIMIT && connection.is_ready().await {
+                return Some(connection);
+            }
+        }
+    }
+
+    /// A new connection.
+    pub(crate) async fn open(&self) -> Result<Connection, Fault> {
+        let turn = self.opened.replace(self.opened.get() + 1);
+        Connection::open(&self.target, &self.addresses, turn, self.tls.as_ref()).await
+    }
+
+    /// Takes a connection back, if it can carry another request.
+    pub(crate) async fn give_back(&self, mut connection: Connection) {
+        if connection.is_ready().await {
+            connection.idle_since = Instant::now();
+            self.idle.borrow_mut().push(connection);
+        }
+    }
+}

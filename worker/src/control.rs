@@ -1,0 +1,44 @@
+//! Stops a run from outside, or from within.
+
+use std::sync::{Arc, OnceLock};
+
+use tokio_util::sync::CancellationToken;
+
+/// Why a run was stopped before its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StopCause {
+    /// Somebody cancelled it.
+    Cancelled,
+    /// `latePolicy: Abort` ended it, for this reason.
+    Aborted(String),
+}
+
+/// A handle to stop a run. Clones control the same run; the first cause stands.
+#[derive(Clone, Debug, Default)]
+pub struct Control {
+    stopped: CancellationToken,
+    cause: Arc<OnceLock<StopCause>>,
+}
+
+impl Control {
+    /// Stops sending at once; what is in flight ends as cancelled.
+    pub fn cancel(&self) {
+        self.stop(StopCause::Cancelled);
+    }
+
+    /// The reason why the run was stopped, if it was.
+    #[must_use]
+    pub fn cause(&self) -> Option<&StopCause> {
+        self.cause.get()
+    }
+
+    pub(crate) fn stop(&self, cause: StopCause) {
+        self.cause.get_or_init(|| cause);
+        self.stopped.cancel();
+    }
+
+    /// Ends when the run is stopped.
+    pub(crate) async fn stopped(&self) {
+        self.stopped.cancelled().await;
+    }
+}

@@ -1,0 +1,46 @@
+//! All that a replay needs to know.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use reprise_content::schedule::Schedule;
+use reprise_content::store::Content;
+use reprise_content::template::Template;
+
+use crate::headers::RequestHeaders;
+use crate::target::Target;
+
+/// All that a replay needs to know. [`Template::check`] has passed for its content.
+pub struct Plan {
+    /// What requests say.
+    pub content: Content,
+    /// When they go.
+    pub schedule: Schedule,
+    /// How bodies are made of turns.
+    pub template: Template,
+    /// Where they go; sessions take turns. At least one.
+    pub targets: Vec<Target>,
+    /// Headers of every request.
+    pub headers: RequestHeaders,
+    /// The longest that one request may take, from its first byte to the end of its answer.
+    pub timeout: Duration,
+    /// What to do with late requests.
+    pub late_policy: LatePolicy,
+    /// What counts as late.
+    pub late_threshold: Duration,
+    /// How long to send, from the moment the first measured request is due.
+    pub duration: Option<Duration>,
+    /// How many threads send, one runtime each.
+    pub threads: NonZeroUsize,
+}
+
+/// What to do with a request that is later than the threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LatePolicy {
+    /// Send it at once.
+    CatchUp,
+    /// Leave it out and count it.
+    Drop,
+    /// End the run.
+    Abort,
+}

@@ -1,0 +1,324 @@
+//! One runtime: its share of the sessions, its connections and its timer.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use reprise_content::schedule::Request;
+use reprise_content::store::TurnRef;
+use reprise_contract::{Histogram, Outcome};
+use rustls::ClientConfig;
+use tokio::sync::oneshot;
+use tokio_util::task::TaskTracker;
+
+use crate::clock::Clock;
+use crate::connection::Pool;
+use crate::control::Control;
+use crate::gate::Gate;
+use crate::plan::Plan;
+use crate::recorder::Recorder;
+use crate::replay::ReplayError;
+use crate::session;
+use crate::target::Resolved;
+use crate::timer::Timer;
+
+/// How often outcomes are handed on when there are few.
+const FLUSH_PERIOD: Duration = Duration::from_millis(100);
+/// The longest that opening connections beforehand may take.
+const WARM_UP_LIMIT: Duration = Duration::from_secs(5);
+/// The most connections that are opened beforehand.
+const MAX_WARM_CONNECTIONS: usize = 1_024;
+/// Requests that are due within this time may want a connection each: 50 ms.
+const MOMENT_NS: i64 = 50_000_000;
+/// Sessions that are started before those already started get a turn.
+const STARTS_AT_ONCE: usize = 256;
+
+/// What all runtimes of a replay share; none of it is written to while requests are in flight, but for the hand-out of
+/// sessions in a closed loop.
+pub(crate) struct Shared {
+    pub(crate) plan: Plan,
+    pub(crate) gate: Gate,
+    pub(crate) control: Control,
+    pub(crate) addresses: Vec<Resolved>,
+    pub(crate) tls: Option<Arc<ClientConfig>>,
+}
+
+/// What one runtime has to do.
+pub(crate) enum Share {
+    /// Start each of these sessions (by its first request) when it is due; in the order of their offsets.
+    Open(Vec<u32>),
+    /// Keep so many sessions going, taking them from the common list.
+    Closed { sessions: usize, list: Arc<SessionList> },
+}
+
+/// Sessions to be handed out one by one.
+pub(crate) struct SessionList {
+    firsts: Vec<u32>,
+    next: AtomicUsize,
+}
+
+impl SessionList {
+    pub(crate) fn new(firsts: Vec<u32>) -> Self {
+        Self {
+            firsts,
+            next: AtomicUsize::new(0),
+        }
+    }
+
+    fn take(&self) -> Option<u32> {
+        self.firsts
+            .get(self.next.fetch_add(1, Ordering::Relaxed))
+            .copied()
+    }
+}
+
+/// How a runtime meets the others at the start.
+pub(crate) struct Start {
+    /// Says that it is ready, or why it cannot be.
+    pub(crate) ready: mpsc::Sender<Result<(), ReplayError>>,
+    /// Brings T0.
+    pub(crate) t0: oneshot::Receiver<Instant>,
+}
+
+/// One runtime at work.
+pub(crate) struct Worker {
+    shared: Arc<Shared>,
+    pub(crate) clock: Clock,
+    pub(crate) recorder: Recorder,
+    pools: Vec<Pool>,
+    timer: Timer,
+}
+
+/// Replays a share on a runtime of the calling thread; gives back the gaps between chunks.
+pub(crate) fn run(
+    shared: Arc<Shared>,
+    share: Share,
+    start: Start,
+    outcomes: mpsc::Sender<Vec<Outcome>>,
+) -> Histogram {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            let _ = start.ready.send(Err(ReplayError::Runtime(error)));
+            return Histogram::default();
+        }
+    };
+    tokio::task::LocalSet::new().block_on(&runtime, replay(shared, share, start, outcomes))
+}
+
+async fn replay(
+    shared: Arc<Shared>,
+    share: Share,
+    start: Start,
+    outcomes: mpsc::Sender<Vec<Outcome>>,
+) -> Histogram {
+    let recorder = Recorder::new(outcomes);
+    let prepared = prepare(&shared, &share).await;
+    let (timer, pools) = match prepared {
+        Ok(prepared) => prepared,
+        Err(error) => {
+            let _ = start.ready.send(Err(error));
+            return recorder.finish();
+        }
+    };
+    let _ = start.ready.send(Ok(()));
+    // No T0 comes when another runtime could not get ready.
+    let Ok(t0) = start.t0.await else {
+        return recorder.finish();
+    };
+
+    let worker = Rc::new(Worker {
+        shared,
+        clock: Clock::starting_at(t0),
+        recorder,
+        pools,
+        timer,
+    });
+    let flushing = tokio::task::spawn_local(flush_now_and_then(worker.recorder.clone()));
+    match share {
+        Share::Open(firsts) => open_loop(&worker, &firsts).await,
+        Share::Closed { sessions, list } => closed_loop(&worker, sessions, &list).await,
+    }
+    flushing.abort();
+    worker.recorder.finish()
+}
+
+/// Opens the timer and the connections that the share will want at once.
+async fn prepare(shared: &Shared, share: &Share) -> Result<(Timer, Vec<Pool>), ReplayError> {
+    let timer = Timer::start().map_err(ReplayError::Runtime)?;
+    let pools: Vec<_> = shared
+        .plan
+        .targets
+        .iter()
+        .zip(&shared.addresses)
+        .map(|(target, addresses)| Rc::new(Pool::new(target.clone(), addresses.clone(), shared.tls.clone())))
+        .collect();
+    warm_up(&pools, share.connections_at_once(&shared.plan)).await;
+    let pools = pools.into_iter().filter_map(Rc::into_inner).collect();
+    Ok((timer, pools))
+}
+
+/// Opens connections before T0, so that the first requests do not wait for them. One that fails is not missed: requests open
+/// their own, and their outcomes say what went wrong.
+async fn warm_up(pools: &[Rc<Pool>], connections: usize) {
+    let opening = TaskTracker::new();
+    for pool in pools.iter().cycle().take(connections) {
+        let pool = pool.clone();
+        opening.spawn_local(async move {
+            if let Ok(connection) = pool.open().await {
+                pool.give_back(connection).await;
+            }
+        });
+    }
+    opening.close();
+    let _ = tokio::time::timeout(WARM_UP_LIMIT, opening.wait()).await;
+}
+
+/// Starts each session when it is due.
+async fn open_loop(worker: &Rc<Worker>, firsts: &[u32]) {
+    let sessions = TaskTracker::new();
+    for (count, first) in firsts.iter().enumerate() {
+        let due_ns = worker.request(*first).offset_ns.unwrap_or_default();
+        worker.wait_until(due_ns).await;
+        let worker = worker.clone();
+        let first = *first;
+        sessions.spawn_local(async move { session::replay(&worker, first, due_ns).await });
+        if count % STARTS_AT_ONCE == STARTS_AT_ONCE - 1 {
+            tokio::task::yield_now().await;
+        }
+    }
+    sessions.close();
+    sessions.wait().await;
+}
+
+/// Keeps so many sessions going until the list is empty.
+async fn closed_loop(worker: &Rc<Worker>, sessions: usize, list: &Arc<SessionList>) {
+    let going = TaskTracker::new();
+    for _ in 0..sessions {
+        let (worker, list) = (worker.clone(), list.clone());
+        going.spawn_local(async move {
+            while let Some(first) = list.take() {
+                session::replay(&worker, first, worker.clock.now()).await;
+                // After a stop, sessions end without waiting for anything.
+                tokio::task::yield_now().await;
+            }
+        });
+    }
+    going.close();
+    going.wait().await;
+}
+
+async fn flush_now_and_then(recorder: Recorder) {
+    let mut period = tokio::time::interval(FLUSH_PERIOD);
+    loop {
+        period.tick().await;
+        recorder.flush();
+    }
+}
+
+impl Worker {
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.shared.plan
+    }
+
+    pub(crate) fn gate(&self) -> &Gate {
+        &self.shared.gate
+    }
+
+    pub(crate) fn control(&self) -> &Control {
+        &self.shared.control
+    }
+
+    /// The request in place `index` of the schedule.
+    pub(crate) fn request(&self, index: u32) -> Request {
+        self.plan().schedule.requests[index as usize]
+    }
+
+    pub(crate) fn turn(&self, request: Request) -> TurnRef<'_> {
+        self.plan().content.turn(request.turn)
+    }
+
+    /// The target that all turns of a session go to.
+    #[allow(clippy::cast_possible_truncation, reason = "a spec has at most 64 targets")]
+    pub(crate) fn target_index(&self, session: u32) -> u16 {
+        (session as usize % self.pools.len()) as u16
+    }
+
+    pub(crate) fn pool(&self, session: u32) -> &Pool {
+        &self.pools[usize::from(self.target_index(session))]
+    }
+
+    /// Waits until a later turn is due, which is now at the earliest: at its recorded time, or after its delay. Gives back when
+    /// it became due. Does not wait once the run is stopped.
+    pub(crate) async fn wait_for_turn(&self, request: Request) -> i64 {
+        let earliest = self.clock.now().saturating_add_unsigned(request.delay_ns);
+        let due_ns = request.offset_ns.map_or(earliest, |offset| offset.max(earliest));
+        self.wait_until(due_ns).await;
+        due_ns
+    }
+
+    /// Waits until `offset_ns`, or until the run is stopped.
+    async fn wait_until(&self, offset_ns: i64) {
+        let deadline = self.clock.instant(offset_ns);
+        if Instant::now() >= deadline || self.control().cause().is_some() {
+            return;
+        }
+        tokio::select! {
+            () = self.timer.sleep_until(deadline) => {}
+            () = self.control().stopped() => {}
+        }
+    }
+}
+
+impl Share {
+    /// How many connections this share may want at the same moment.
+    fn connections_at_once(&self, plan: &Plan) -> usize {
+        let at_once = match self {
+            Self::Open(firsts) => busiest_moment(
+                firsts
+                    .iter()
+                    .filter_map(|first| plan.schedule.requests[*first as usize].offset_ns),
+            ),
+            Self::Closed { sessions, .. } => *sessions,
+        };
+        at_once.min(MAX_WARM_CONNECTIONS)
+    }
+}
+
+/// The most of these ascending offsets that lie within [`MOMENT_NS`].
+fn busiest_moment(offsets: impl Iterator<Item = i64>) -> usize {
+    let mut moment = VecDeque::new();
+    let mut busiest = 0;
+    for offset in offsets {
+        moment.push_back(offset);
+        while moment.front().is_some_and(|first| offset - first > MOMENT_NS) {
+            moment.pop_front();
+        }
+        busiest = busiest.max(moment.len());
+    }
+    busiest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_busiest_moment_is_the_fullest_span_of_its_length() {
+        let ms = |offsets: &[i64]| busiest_moment(offsets.iter().map(|offset| offset * 1_000_000));
+        assert_eq!(ms(&[]), 0);
+        assert_eq!(ms(&[0, 100, 200]), 1);
+        assert_eq!(ms(&[0, 0, 0, 500, 510, 520, 530, 900]), 4);
+    }
+
+    #[test]
+    fn a_session_list_hands_out_each_session_once() {
+        let list = SessionList::new(vec![3, 5]);
+        assert_eq!(
+            [list.take(), list.take(), list.take(), list.take()],
+            [Some(3), Some(5), None, None]
+        );
+    }
+}
