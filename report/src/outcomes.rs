@@ -216,7 +216,7 @@ mod tests {
     fn outcomes_survive_the_round_trip_in_order() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("outcomes.parquet");
-        let mut outcomes = fixtures::streamed(0..ROW_GROUP_ROWS as u32 + 10);
+        let mut outcomes = fixtures::streamed(0..70_000);
         outcomes[7].ending = Ending::Failed(FailureCause::ConnectionClosed);
         outcomes[7].error = Some("connection reset by peer".to_owned());
         outcomes[8].ending = Ending::NotSent(NotSentReason::AnswerMissing);
@@ -262,7 +262,7 @@ mod tests {
     fn the_writer_holds_no_more_than_a_row_group() {
         let folder = tempfile::tempdir().unwrap();
         let mut writer = OutcomeWriter::create(&folder.path().join("outcomes.parquet")).unwrap();
-        let rows = ROW_GROUP_ROWS as u32;
+        let rows = u32::try_from(ROW_GROUP_ROWS).unwrap();
         for start in 0..3 {
             writer
                 .append(&fixtures::streamed(start * rows..(start + 1) * rows))

@@ -4,7 +4,7 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, Tab
 use reprise_contract::Summary;
 use reprise_contract::summary::{Distribution, Lag, Metrics, SloResult, Throughput};
 
-use crate::words::{self, MAIN_LATENCIES, OTHER_LATENCIES, count, duration, number, percent};
+use crate::words::{self, MAIN_LATENCIES, OTHER_LATENCIES, count, duration, limits, number, percent, whole};
 
 /// The widest a table gets: wider lines are hard to follow.
 const WIDEST: u16 = 100;
@@ -145,8 +145,8 @@ fn tokens_line(metrics: &Metrics) -> Option<String> {
             Some(format!(
                 "{name} mean {}, p50 {}, max {} ({})",
                 number(tokens.mean),
-                count_of(tokens.percentiles.p50),
-                count_of(tokens.max),
+                whole(tokens.percentiles.p50),
+                whole(tokens.max),
                 sources.join(", ")
             ))
         };
@@ -159,13 +159,6 @@ fn tokens_line(metrics: &Metrics) -> Option<String> {
     ];
     let sides: Vec<_> = sides.into_iter().flatten().collect();
     (!sides.is_empty()).then(|| sides.join("; "))
-}
-
-fn count_of(whole: f64) -> String {
-    number(whole)
-        .trim_end_matches('0')
-        .trim_end_matches('.')
-        .to_owned()
 }
 
 fn lag_line(lag: &Lag) -> String {
@@ -182,19 +175,11 @@ fn lag_line(lag: &Lag) -> String {
 }
 
 fn slo_line(slo: &SloResult) -> String {
-    let limits = [
-        ("TTFT", slo.ttft_ms),
-        ("TPOT", slo.inter_token_latency_ms),
-        ("request latency", slo.request_latency_ms),
-    ];
-    let limits = limits
-        .into_iter()
-        .filter_map(|(name, limit)| Some(format!("{name} ≤ {} ms", limit?)));
     format!(
         "{} of requests ({}) within {}: {} requests/s",
         percent(slo.good_share),
         count(slo.good),
-        limits.collect::<Vec<_>>().join(", "),
+        limits(slo),
         number(slo.goodput_per_second),
     )
 }

@@ -1,6 +1,6 @@
 //! How metrics are called, defined and written, on the terminal and on the page.
 
-use reprise_contract::summary::{Counts, Distribution, Metrics, Verdict};
+use reprise_contract::summary::{Counts, Distribution, Metrics, SloResult, Verdict};
 
 /// A latency metric.
 pub(crate) struct Latency {
@@ -107,6 +107,19 @@ pub(crate) fn endings(counts: &Counts) -> Vec<(&'static str, u64)> {
         .collect()
 }
 
+/// The limits of goodput, as a sentence has them; the blanks inside one do not break.
+pub(crate) fn limits(slo: &SloResult) -> String {
+    let limits = [
+        ("TTFT", slo.ttft_ms),
+        ("TPOT", slo.inter_token_latency_ms),
+        ("request latency", slo.request_latency_ms),
+    ];
+    let limits = limits
+        .into_iter()
+        .filter_map(|(name, limit)| Some(format!("{name}\u{a0}≤\u{a0}{}\u{a0}ms", limit?)));
+    limits.collect::<Vec<_>>().join(", ")
+}
+
 /// A count with its thousands set apart: `12,031`.
 pub(crate) fn count(count: u64) -> String {
     let digits = count.to_string();
@@ -136,6 +149,16 @@ pub(crate) fn number(value: f64) -> String {
         magnitude if magnitude >= 9.9995 => format!("{value:.2}"),
         _ => format!("{value:.3}"),
     }
+}
+
+/// A number that is a count: `12,031`.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "whole, not negative, and far below 2^53"
+)]
+pub(crate) fn whole(value: f64) -> String {
+    count(value as u64)
 }
 
 /// A share (0 to 1) as a percentage: `98.25 %`.
@@ -175,12 +198,12 @@ mod tests {
     #[test]
     fn numbers_keep_the_digits_that_count() {
         let numbers = [
-            0.0, 0.012_34, 3.141_59, 31.415_9, 314.159, 999.96, 3_141.59, -2_000.4, -0.5,
+            0.0, 0.012_34, 2.345_67, 23.456_7, 234.567, 999.96, 2_345.67, -2_000.4, -0.5,
         ];
         assert_eq!(
             numbers.map(number),
             [
-                "0.000", "0.012", "3.142", "31.42", "314.2", "1,000", "3,142", "-2,000", "-0.500"
+                "0.000", "0.012", "2.346", "23.46", "234.6", "1,000", "2,346", "-2,000", "-0.500"
             ]
         );
     }

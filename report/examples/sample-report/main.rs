@@ -14,7 +14,7 @@ const REQUESTS: u32 = 12_000;
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(std::env::args_os().nth(1).ok_or("name a folder")?);
     std::fs::create_dir_all(&folder)?;
-    let run = synthetic::run(REQUESTS, Duration::from_secs(3_600));
+    let run = synthetic::run(REQUESTS, Duration::from_hours(1));
     let mut writer = OutcomeWriter::create(&folder.join("outcomes.parquet"))?;
     writer.append(&run.outcomes)?;
     let outcomes = writer.finish()?;

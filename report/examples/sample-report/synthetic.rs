@@ -57,7 +57,7 @@ fn load(share: f64) -> f64 {
 )]
 fn outcome(request: u32, share: f64, span: Duration, random: &mut Random, gaps: &mut Histogram) -> Outcome {
     let load = load(share);
-    let turn = if random.uniform() < 0.4 { 1 } else { 0 };
+    let turn = u32::from(random.uniform() < 0.4);
     let input = (400.0 * random.log_normal(0.9)) as u32 + 20;
     let output = (120.0 * random.log_normal(0.7)) as u32 + 1;
     let recorded = share * span.as_secs_f64() * SECOND;
@@ -207,7 +207,7 @@ pub(crate) fn input(requests: u32) -> Input {
     }
 }
 
-/// SplitMix64: small, and the same everywhere.
+/// `SplitMix64`: small, and the same everywhere.
 struct Random {
     state: u64,
 }

@@ -178,9 +178,9 @@ mod tests {
 
     fn counts(planned: u64, outcomes: &[Outcome]) -> Counts {
         let mut accounting = Accounting::new(planned);
-        outcomes
-            .iter()
-            .for_each(|outcome| accounting.add(outcome).unwrap());
+        for outcome in outcomes {
+            accounting.add(outcome).unwrap();
+        }
         accounting.finish()
     }
 
@@ -253,9 +253,9 @@ mod tests {
             });
         }
         let mut accounting = Accounting::new(3);
-        outcomes
-            .iter()
-            .for_each(|outcome| accounting.add(outcome).unwrap());
+        for outcome in &outcomes {
+            accounting.add(outcome).unwrap();
+        }
         assert_eq!(accounting.unchecked_lengths(), 1);
         assert_eq!(accounting.finish().output_length_mismatches, 1);
     }

@@ -181,6 +181,10 @@ fn percentiles(at: impl Fn(f64) -> f64) -> Percentiles {
 }
 
 #[cfg(test)]
+#[allow(
+    clippy::float_cmp,
+    reason = "percentiles are values as they were given, and the means here are exact"
+)]
 mod tests {
     use super::*;
 

@@ -100,7 +100,9 @@ mod tests {
 
     fn goodput(slo: Slo, outcomes: &[Outcome]) -> (u64, u64) {
         let mut goodput = Goodput::new(slo);
-        outcomes.iter().for_each(|outcome| goodput.add(outcome));
+        for outcome in outcomes {
+            goodput.add(outcome);
+        }
         (goodput.good, goodput.lacking)
     }
 
@@ -113,7 +115,10 @@ mod tests {
             ..Slo::default()
         };
         assert_eq!(goodput(slo(ttft), std::slice::from_ref(&outcome)), (1, 0));
-        assert_eq!(goodput(slo(ttft - Duration::from_nanos(1)), &[outcome]), (0, 0));
+        assert_eq!(
+            goodput(slo(ttft.saturating_sub(Duration::from_nanos(1))), &[outcome]),
+            (0, 0)
+        );
     }
 
     #[test]

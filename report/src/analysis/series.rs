@@ -165,9 +165,13 @@ mod tests {
 
     fn timeline(outcomes: &[Outcome]) -> (Series, u64) {
         let mut span = Span::default();
-        outcomes.iter().for_each(|outcome| span.add(outcome));
+        for outcome in outcomes {
+            span.add(outcome);
+        }
         let mut timeline = Timeline::new(&span, outcomes.len() as u64);
-        outcomes.iter().for_each(|outcome| timeline.add(outcome));
+        for outcome in outcomes {
+            timeline.add(outcome);
+        }
         timeline.finish()
     }
 
@@ -202,7 +206,6 @@ mod tests {
     #[test]
     fn the_end_of_the_run_lies_in_its_last_slice() {
         let (series, peak) = timeline(&[at(0, 0, Some(4 * SECOND)), at(1, SECOND, Some(2 * SECOND))]);
-        assert_eq!(series.slice_s, 0.1);
         assert_eq!(series.sent.len(), 40);
         assert_eq!(series.completed.iter().sum::<u32>(), 2);
         assert_eq!(

@@ -244,6 +244,29 @@ fn a_late_generator_is_told() {
 }
 
 #[test]
+fn dropped_requests_are_told_and_not_good() {
+    let mut outcomes = fixtures::streamed(0..200);
+    for outcome in &mut outcomes[50..100] {
+        outcome.ending = Ending::Dropped;
+        outcome.times = Times {
+            recorded: outcome.times.recorded,
+            due: outcome.times.due,
+            ..Times::default()
+        };
+    }
+    let mut input = fixtures::input(200);
+    input.limits.slo = Some(Slo {
+        request_latency: Some(Duration::MAX),
+        ..Slo::default()
+    });
+    let summary = summary_with(input, &outcomes);
+    assert_eq!(codes(&summary), ["RequestsDropped"]);
+    assert_eq!((summary.counts.dropped, summary.counts.sent), (50, 150));
+    let slo = summary.slo.unwrap();
+    assert_eq!((slo.good, slo.good_share), (150, 0.75));
+}
+
+#[test]
 fn token_counts_of_several_sources_are_told() {
     let mut outcomes = fixtures::streamed(0..200);
     outcomes[3].output_tokens = Some(Tokens {

@@ -31,6 +31,7 @@ pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Warning> {
     let metrics = evidence.metrics;
     [
         evidence.lag.and_then(lateness),
+        dropped(counts),
         negative_values(evidence.negative),
         gaps_elsewhere(evidence.gaps),
         metrics.and_then(|metrics| mixed("input", &metrics.input_token_sources)),
@@ -72,6 +73,17 @@ fn lateness(lag: &Lag) -> Option<Warning> {
     } else {
         (lag.late > 0).then(|| warning("LateRequests", late))
     }
+}
+
+fn dropped(counts: &Counts) -> Option<Warning> {
+    (counts.dropped > 0).then(|| {
+        let message = format!(
+            "{} of {} measured requests were dropped as too late: the target was spared them, and the lag is without them.",
+            count(counts.dropped),
+            count(counts.measured)
+        );
+        warning("RequestsDropped", message)
+    })
 }
 
 fn negative_values(negative: u64) -> Option<Warning> {
@@ -161,7 +173,7 @@ fn partial_sessions(counts: &Counts) -> Option<Warning> {
         warning(
             "PartialSessions",
             format!(
-                "Of {} sessions some turns, but not all, were sent.",
+                "Sessions of which some turns, but not all, were sent: {}.",
                 count(partial)
             ),
         )

@@ -13,12 +13,14 @@ pub(super) fn over_time(summary: &Summary) -> Vec<Chart> {
         return Vec::new();
     }
     let time = Time::of(series, summary.elapsed_s);
+    let any = |counts: &[u32]| counts.iter().any(|&count| count > 0);
+    let any_tokens = series.output_tokens.iter().any(|&tokens| tokens > 0);
     let charts = [
         Some(time.arrivals(series)),
         summary.lag.as_ref().map(|lag| time.lag(series, lag.threshold_ms)),
-        Some(time.in_flight(series)),
+        any(&series.sent).then(|| time.in_flight(series)),
         Some(time.throughput(series)),
-        Some(time.output_tokens(series)),
+        any_tokens.then(|| time.output_tokens(series)),
         time.medians(series),
     ];
     charts.into_iter().flatten().collect()

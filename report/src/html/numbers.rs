@@ -8,7 +8,7 @@ use reprise_contract::summary::{Counts, Distribution, Lag, Metrics, Percentiles,
 
 use crate::words::{
     GOODPUT_DEFINITION, LAG_DEFINITION, MAIN_LATENCIES, OTHER_LATENCIES, RATE_DEFINITION, count, duration,
-    number, percent,
+    number, percent, whole,
 };
 
 /// Every latency with its percentiles.
@@ -124,16 +124,6 @@ fn distribution_cells(distribution: &Distribution, shown: fn(f64) -> String) -> 
     }
 }
 
-/// A number that is whole.
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "counts of tokens: whole and not negative"
-)]
-fn whole(value: f64) -> String {
-    count(value as u64)
-}
-
 /// What became of the requests, how fast and how late they went.
 pub(super) fn requests(summary: &Summary) -> Markup {
     html! {
@@ -162,7 +152,7 @@ fn counts(counts: &Counts) -> Markup {
         ("Dropped as too late", counts.dropped),
         ("Not sent", counts.not_sent),
         ("Unknown", counts.unknown),
-        ("Wrong output length", counts.output_length_mismatches),
+        ("Length mismatches", counts.output_length_mismatches),
         ("Sessions sent in part", counts.partial_sessions),
     ];
     pairs(
@@ -213,17 +203,14 @@ fn lags(lag: &Lag) -> Markup {
 fn goodput(slo: &SloResult) -> Markup {
     let limit = |name, limit: Option<f64>| Some((name, format!("{} ms", limit?)));
     let limits = [
-        limit("TTFT at most", slo.ttft_ms),
-        limit("TPOT at most", slo.inter_token_latency_ms),
-        limit("Request latency at most", slo.request_latency_ms),
+        limit("TTFT limit", slo.ttft_ms),
+        limit("TPOT limit", slo.inter_token_latency_ms),
+        limit("Latency limit", slo.request_latency_ms),
     ];
     let results = [
-        ("Good requests", count(slo.good)),
+        ("Good", count(slo.good)),
         ("Share", percent(slo.good_share)),
-        (
-            "Goodput",
-            format!("{} requests/s", number(slo.goodput_per_second)),
-        ),
+        ("Goodput", format!("{}/s", number(slo.goodput_per_second))),
     ];
     pairs(
         "Goodput",
@@ -277,7 +264,7 @@ pub(super) fn series(summary: &Summary) -> Markup {
     };
     html! {
         @if !series.sent.is_empty() {
-            details {
+            details.series {
                 summary { "The charts over time as numbers" }
                 div.scroll {
                     table {

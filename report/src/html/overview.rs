@@ -2,9 +2,9 @@
 
 use maud::{Markup, html};
 use reprise_contract::Summary;
-use reprise_contract::summary::{Distribution, SloResult, Verdict};
+use reprise_contract::summary::{Distribution, Verdict};
 
-use crate::words::{self, count, duration, number, percent};
+use crate::words::{self, count, duration, limits, number, percent};
 
 /// The name, how it ended and why.
 pub(super) fn banner(summary: &Summary) -> Markup {
@@ -74,19 +74,6 @@ fn tile(name: &str, value: &str, unit: &str, note: &str) -> Markup {
             span.note { (note) }
         }
     }
-}
-
-/// The limits of goodput, as a sentence has them.
-fn limits(slo: &SloResult) -> String {
-    let limits = [
-        ("TTFT", slo.ttft_ms),
-        ("TPOT", slo.inter_token_latency_ms),
-        ("request latency", slo.request_latency_ms),
-    ];
-    let limits = limits
-        .into_iter()
-        .filter_map(|(name, limit)| Some(format!("{name}\u{a0}≤\u{a0}{}\u{a0}ms", limit?)));
-    limits.collect::<Vec<_>>().join(", ")
 }
 
 /// What to know before trusting a number.

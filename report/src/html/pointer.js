@@ -52,7 +52,7 @@ for (const figure of document.querySelectorAll("figure.chart")) {
       const row = document.createElement("span");
       row.className = data.lines[index].tone;
       row.textContent = data.lines[index].label + " " + point[2].toLocaleString("en") + " " + data.unit;
-      tip.append(row);
+      head.after(row);
     });
     tip.hidden = false;
     const left = svg.offsetLeft || box.left - figure.getBoundingClientRect().left;
@@ -63,7 +63,7 @@ for (const figure of document.querySelectorAll("figure.chart")) {
   });
 }
 
-// Paper has no way to open what is closed.
+// Paper has no way to open what is closed; the long table of the charts stays so.
 addEventListener("beforeprint", () => {
-  for (const closed of document.querySelectorAll("details:not([open])")) closed.open = true;
+  for (const closed of document.querySelectorAll("details:not([open], .series)")) closed.open = true;
 });

@@ -86,6 +86,7 @@ pub(super) fn provenance(summary: &Summary) -> Markup {
 
 /// The spec as it ran.
 pub(super) fn spec(summary: &Summary) -> Markup {
+    // Whatever has no YAML still has JSON, which says the same.
     let yaml = serde_yaml::to_string(&summary.spec).unwrap_or_else(|_| summary.spec.to_string());
     html! {
         details {

@@ -155,7 +155,7 @@ impl Chart {
 
     /// A label at the right edge would be cut if it stood in the middle of its tick.
     fn anchor(&self, tick: f64) -> &'static str {
-        if self.x(tick) > RIGHT - 12.0 {
+        if self.x(tick) > RIGHT - 24.0 {
             "end"
         } else {
             "middle"
@@ -361,10 +361,10 @@ mod tests {
 
     #[test]
     fn values_keep_four_digits() {
-        let values = [0.0, 0.012_345_6, 3.141_592, 31_415.9].map(significant);
+        let values = [0.0, 0.012_345_6, 2.345_678, 23_456.7].map(significant);
         assert_eq!(
             serde_json::json!(values).to_string(),
-            "[0.0,0.01235,3.142,31420.0]"
+            "[0.0,0.01235,2.346,23460.0]"
         );
     }
 }
