@@ -13,8 +13,9 @@ use std::sync::Arc;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use crate::digest::Digest;
+use crate::digest;
 use crate::piece::TextId;
+use reprise_contract::Digest;
 
 /// The words, sorted, one a line.
 const WORDS: &str = include_str!("../corpus/words.txt");
@@ -52,7 +53,7 @@ impl Corpus {
         input.extend_from_slice(NAME.as_bytes());
         input.extend_from_slice(&seed.to_le_bytes());
         input.extend_from_slice(trace.as_bytes());
-        let digest = Digest::of(&input);
+        let digest = digest::of(&input);
         let key = digest
             .as_bytes()
             .iter()
@@ -126,7 +127,7 @@ mod tests {
     use super::*;
 
     fn corpus(seed: u64) -> Corpus {
-        Corpus::new(&Digest::of(b"trace"), seed)
+        Corpus::new(&digest::of(b"trace"), seed)
     }
 
     fn text(corpus: &Corpus, id: i64, tokens: u32) -> String {
@@ -186,7 +187,7 @@ mod tests {
     fn seed_and_trace_change_the_text() {
         let base = text(&corpus(7), 1, 50);
         assert_ne!(base, text(&corpus(8), 1, 50));
-        assert_ne!(base, text(&Corpus::new(&Digest::of(b"other"), 7), 1, 50));
+        assert_ne!(base, text(&Corpus::new(&digest::of(b"other"), 7), 1, 50));
         assert_eq!(base, text(&corpus(7), 1, 50));
     }
 
@@ -196,6 +197,6 @@ mod tests {
         insta::assert_snapshot!(text(&corpus(7), 0, 20));
         let mut hashed = Vec::new();
         (0..100).for_each(|id| hashed.extend_from_slice(text(&corpus(7), id, 5_000).as_bytes()));
-        insta::assert_snapshot!(Digest::of(&hashed));
+        insta::assert_snapshot!(digest::of(&hashed));
     }
 }

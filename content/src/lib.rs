@@ -17,6 +17,6 @@ pub mod store;
 pub mod template;
 pub mod turn;
 
-pub use digest::Digest;
 pub use piece::{Absent, Piece, Slot, TextId};
+pub use reprise_contract::Digest;
 pub use turn::{Body, Turn};

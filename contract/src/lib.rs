@@ -7,10 +7,12 @@
 //! Nothing here does I/O. A time is in nanoseconds since T0, the instant that offset 0 of the schedule stands for,
 //! unless its name says otherwise.
 
+pub mod digest;
 pub mod histogram;
 pub mod outcome;
 pub mod summary;
 
+pub use digest::Digest;
 pub use histogram::Histogram;
 pub use outcome::{Ending, FailureCause, Gaps, NotSentReason, Outcome, Phase, TokenSource};
 pub use summary::Summary;

@@ -124,6 +124,28 @@ pub enum DatasetWarning {
     },
 }
 
+impl DatasetWarning {
+    /// A stable name for programs.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::ColumnsIgnored(_) => "ColumnsIgnored",
+            Self::CredentialHeadersDropped(_) => "CredentialHeadersDropped",
+            Self::ConnectionHeadersDropped(_) => "ConnectionHeadersDropped",
+            Self::ContentTypesDropped { .. } => "ContentTypesDropped",
+            Self::ModelsNotText { .. } => "ModelsNotText",
+            Self::TwoTokenLimits { .. } => "TwoTokenLimits",
+            Self::SessionsOfOneTurn { .. } => "SessionsOfOneTurn",
+            Self::SingleSession { .. } => "SingleSession",
+            Self::InputLengthsLookCumulative { .. } => "InputLengthsLookCumulative",
+            Self::DelaysWithoutPredecessor { .. } => "DelaysWithoutPredecessor",
+            Self::TurnsBeforeTheirPredecessor { .. } => "TurnsBeforeTheirPredecessor",
+            Self::RecordsOutOfOrder { .. } => "RecordsOutOfOrder",
+            Self::BlockSizeTooSmall { .. } => "BlockSizeTooSmall",
+        }
+    }
+}
+
 impl fmt::Display for DatasetWarning {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -3,7 +3,8 @@
 use sha2::{Digest as _, Sha256};
 
 use super::{Mode, Request, Schedule};
-use crate::digest::Digest;
+use crate::digest;
+use reprise_contract::Digest;
 
 /// Names the layout below; it changes with it.
 const LAYOUT: &[u8] = b"reprise schedule/1\0";
@@ -22,7 +23,7 @@ pub(super) fn hash(schedule: &Schedule) -> Digest {
     for request in &schedule.requests {
         hasher.update(numbers(request).map(u64::to_le_bytes).as_flattened());
     }
-    Digest::from(hasher)
+    digest::finish(hasher)
 }
 
 fn numbers(request: &Request) -> [u64; 5] {

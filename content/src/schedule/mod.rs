@@ -10,7 +10,7 @@ mod hash;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use crate::digest::Digest;
+use reprise_contract::Digest;
 
 pub use build::build;
 
@@ -35,6 +35,9 @@ pub enum Load {
 pub struct Speed(f64);
 
 impl Speed {
+    /// As recorded.
+    pub const RECORDED: Self = Self(1.0);
+
     /// `None` unless `speed` is finite and above 0.
     #[must_use]
     pub fn new(speed: f64) -> Option<Self> {

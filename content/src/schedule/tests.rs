@@ -4,6 +4,7 @@ use bytes::Bytes;
 use proptest::prelude::*;
 
 use super::*;
+use crate::digest;
 use crate::store::{Content, Origin, Writer};
 use crate::turn::{Body, Turn};
 
@@ -34,7 +35,7 @@ fn content(rows: &[Row]) -> Content {
         writer.push(&turn).unwrap();
     }
     let origin = Origin {
-        trace_digest: Digest::of(b""),
+        trace_digest: digest::of(b""),
         format: String::new(),
         options: BTreeMap::new(),
         corpus: String::new(),

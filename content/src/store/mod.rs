@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use arrow_schema::ArrowError;
 use serde::{Deserialize, Serialize};
 
-use crate::digest::Digest;
+use reprise_contract::Digest;
 
 pub use reader::{BodyRef, Content, PieceRef, Pieces, SlotRef, TurnRef};
 pub use writer::Writer;

@@ -20,8 +20,9 @@ use memmap2::Mmap;
 use super::columns::{SCHEMA, body_kind, column, piece_kind};
 use super::{HEAD_FILE, Head, StoreError, TURNS_FILE};
 use crate::corpus::Corpus;
-use crate::digest::Digest;
+use crate::digest;
 use crate::piece::{Absent, TextId};
+use reprise_contract::Digest;
 
 /// The bytes of an Arrow file after its footer: the footer's length and the magic.
 const TRAILER_BYTES: usize = 10;
@@ -66,7 +67,7 @@ impl Content {
         }
         let corpus = Corpus::new(&head.origin.trace_digest, head.origin.seed);
         Ok(Self {
-            digest: Digest::of(&json),
+            digest: digest::of(&json),
             head: Arc::new(head),
             batches: batches.into(),
             starts: starts.into(),

@@ -4,12 +4,13 @@ use bytes::Bytes;
 use proptest::prelude::*;
 
 use super::*;
+use crate::digest;
 use crate::piece::{Absent, Piece, Slot, TextId};
 use crate::turn::{Body, Turn};
 
 fn origin(seed: u64) -> Origin {
     Origin {
-        trace_digest: Digest::of(b"trace"),
+        trace_digest: digest::of(b"trace"),
         format: "mooncake_trace".to_owned(),
         options: BTreeMap::new(),
         corpus: crate::corpus::NAME.to_owned(),

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::columns::{SCHEMA, TurnBuilder};
 use super::reader::Content;
 use super::{BUILDER, HEAD_FILE, Head, Origin, StoreError, TURNS_FILE};
-use crate::digest::Digest;
+use crate::digest;
 use crate::turn::Turn;
 
 /// Turns a batch, at most; part of what the digest depends on.
@@ -91,12 +91,12 @@ impl Writer {
             origin,
             turns: self.turns,
             sessions: self.sessions,
-            turns_digest: Digest::from(written.hasher),
+            turns_digest: digest::finish(written.hasher),
         };
         let head_path = building.join(HEAD_FILE);
         let json = head_json(&head).map_err(StoreError::io(&head_path))?;
         fs::write(&head_path, &json).map_err(StoreError::io(&head_path))?;
-        let target = self.parent.join(Digest::of(&json).to_string());
+        let target = self.parent.join(digest::of(&json).to_string());
         if !target.exists() {
             fs::rename(&building, &target)
                 .or_else(|error| if target.exists() { Ok(()) } else { Err(error) })

@@ -24,6 +24,15 @@ pub enum Api {
 }
 
 impl Api {
+    /// The name that `target.api` takes.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Chat => "chat",
+            Self::Completions => "completions",
+        }
+    }
+
     /// The path that the API is served under.
     #[must_use]
     pub fn path(self) -> &'static str {

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::digest::Digest;
+use crate::digest;
 use crate::piece::{Absent, Piece, Slot, TextId};
 use crate::store::{Origin, Writer};
 use crate::turn::{Body, Turn};
@@ -38,7 +38,7 @@ fn content(turns: &[Turn]) -> Content {
         writer.push(turn).unwrap();
     }
     let origin = Origin {
-        trace_digest: Digest::of(b"trace"),
+        trace_digest: digest::of(b"trace"),
         format: String::new(),
         options: BTreeMap::new(),
         corpus: String::new(),

@@ -167,7 +167,7 @@ mod tests {
     fn a_sleeper_that_gives_up_leaves_nothing_behind() {
         run(async {
             let timer = Timer::start().unwrap();
-            let long = timer.sleep_until(Instant::now() + Duration::from_secs(3600));
+            let long = timer.sleep_until(Instant::now() + Duration::from_hours(1));
             tokio::select! {
                 () = long => panic!("it was to sleep for an hour"),
                 () = timer.sleep_until(Instant::now() + Duration::from_millis(5)) => {}
