@@ -1,0 +1,26 @@
+//! Where traces come from: the reference grammar and the sources.
+//!
+//! A [`Reference`] is what a user wrote, parsed once. [`open`] turns it into a [`Trace`]: a reader over the decompressed
+//! bytes that holds a few MiB however large the trace is, and that says at the end what exactly was read
+//! ([`Provenance`]).
+//!
+//! One module a source: `local` and `http`. Each says how its stored bytes are opened and read on (the `source` module
+//! has the two traits); the thread that reads ahead, decompression, digests and progress are the same for all of them.
+
+mod compression;
+mod digest;
+mod error;
+mod http;
+mod local;
+mod progress;
+mod reference;
+mod source;
+mod trace;
+mod transfer;
+
+pub use compression::Compression;
+pub use digest::Sha256;
+pub use error::{Problem, SourceError, Waiting};
+pub use progress::Progress;
+pub use reference::{Reference, ReferenceError};
+pub use trace::{Provenance, Trace, open};

@@ -1,0 +1,90 @@
+//! An `http://` or `https://` URL that is sent exactly as it was written.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use url::{Host, Position, Url};
+
+use super::presigned;
+use super::redact::redact;
+
+/// A URL whose path and query reach the server byte for byte.
+///
+/// The query may be a credential (a presigned URL), and so may be the user-info. Neither is ever printed.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct HttpUrl(Url);
+
+/// Why a text is not such a URL.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum HttpUrlError {
+    /// Not a URL at all.
+    Invalid(url::ParseError),
+    /// White space or control characters, which a URL parser would silently drop.
+    Spaces,
+    /// A `#` part, which is never sent.
+    Fragment,
+    /// Path or query would have to be changed to be sent.
+    Unencoded,
+    /// The path ends with `/`, and no query says which file is meant.
+    Folder,
+}
+
+impl HttpUrl {
+    /// `text` starts with `http://` or `https://`, in any case.
+    pub(super) fn parse(text: &str) -> Result<Self, HttpUrlError> {
+        if text.chars().any(|c| c.is_whitespace() || c.is_control()) {
+            return Err(HttpUrlError::Spaces);
+        }
+        let (_, rest) = text
+            .split_once("://")
+            .ok_or(HttpUrlError::Invalid(url::ParseError::RelativeUrlWithoutBase))?;
+        let target = &rest[rest.find(['/', '?', '#']).unwrap_or(rest.len())..];
+        if target.len() == rest.len() {
+            return Err(HttpUrlError::Invalid(url::ParseError::EmptyHost));
+        }
+        let url = Url::parse(text).map_err(HttpUrlError::Invalid)?;
+        if url.fragment().is_some() {
+            return Err(HttpUrlError::Fragment);
+        }
+        let sent = &url[Position::BeforePath..];
+        if sent != target && sent.strip_prefix('/') != Some(target) {
+            return Err(HttpUrlError::Unencoded);
+        }
+        if url.path().ends_with('/') && url.query().is_none() {
+            return Err(HttpUrlError::Folder);
+        }
+        Ok(Self(url))
+    }
+
+    /// The whole URL with all credentials in it. For sending a request, and for nothing else.
+    pub(crate) fn with_credentials(&self) -> &Url {
+        &self.0
+    }
+
+    /// Whether the URL names this machine.
+    pub(crate) fn is_loopback(&self) -> bool {
+        match self.0.host() {
+            Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.is_loopback(),
+            None => false,
+        }
+    }
+
+    /// When the URL stops working, if it is a presigned one that says so.
+    pub(crate) fn expiry(&self) -> Option<Timestamp> {
+        presigned::expiry(self.0.query()?)
+    }
+}
+
+impl fmt::Display for HttpUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&redact(self.0.as_str()))
+    }
+}
+
+impl fmt::Debug for HttpUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
