@@ -126,7 +126,8 @@ pub enum Problem {
     Refused,
     /// No trust in the server, or nothing that speaks TLS there.
     #[error(
-        "no secure connection came about ({0}). Check the scheme, the port and the server's certificate."
+        "no secure connection came about: {}. Check the scheme, the port and the server's certificate.",
+        tls(.0)
     )]
     Tls(#[source] rustls::Error),
     /// Waited in vain.
@@ -227,6 +228,23 @@ fn share(received: u64, expected: Option<u64>) -> String {
     match expected {
         Some(expected) => format!("{received} of {expected} bytes"),
         None => format!("{received} bytes"),
+    }
+}
+
+/// In our words: those of the TLS library quote the server's certificate.
+fn tls(error: &rustls::Error) -> &'static str {
+    use rustls::CertificateError as Certificate;
+    match error {
+        rustls::Error::InvalidCertificate(certificate) => match certificate {
+            Certificate::UnknownIssuer => "this machine does not trust who signed the certificate",
+            Certificate::Expired | Certificate::ExpiredContext { .. } => "the certificate has expired",
+            Certificate::NotValidForName | Certificate::NotValidForNameContext { .. } => {
+                "the certificate is for another host"
+            }
+            _ => "the certificate was not accepted",
+        },
+        rustls::Error::InvalidMessage(_) => "what answers there does not speak TLS",
+        _ => "the handshake failed",
     }
 }
 

@@ -187,6 +187,7 @@ fn failures_to_connect_are_told_apart() {
     });
     let tls = open(&parse(&tls)).unwrap_err();
     assert!(matches!(tls.problem(), Problem::Tls(_)), "{tls:?}");
+    assert!(tls.to_string().contains("does not speak TLS"), "{tls}");
 
     let silent = Server::answering("");
     let broken = open(&parse(&silent.url("/x?sig=SECRET"))).unwrap_err();
