@@ -59,7 +59,7 @@ impl RecordedBody {
         self.is_constrained
     }
 
-    fn into_body(self) -> Body {
+    pub(crate) fn into_body(self) -> Body {
         Body::Recorded { pieces: self.pieces }
     }
 }
