@@ -87,7 +87,7 @@ pub(crate) struct Worker {
     shared: Arc<Shared>,
     pub(crate) clock: Clock,
     pub(crate) recorder: Recorder,
-    pools: Vec<Pool>,
+    pools: Vec<Rc<Pool>>,
     timer: Timer,
 }
 
@@ -146,7 +146,7 @@ async fn replay(
 }
 
 /// Opens the timer and the connections that the share will want at once.
-async fn prepare(shared: &Shared, share: &Share) -> Result<(Timer, Vec<Pool>), ReplayError> {
+async fn prepare(shared: &Shared, share: &Share) -> Result<(Timer, Vec<Rc<Pool>>), ReplayError> {
     let timer = Timer::start().map_err(ReplayError::Runtime)?;
     let pools: Vec<_> = shared
         .plan
@@ -155,8 +155,10 @@ async fn prepare(shared: &Shared, share: &Share) -> Result<(Timer, Vec<Pool>), R
         .zip(&shared.addresses)
         .map(|(target, addresses)| Rc::new(Pool::new(target.clone(), addresses.clone(), shared.tls.clone())))
         .collect();
-    warm_up(&pools, share.connections_at_once(&shared.plan)).await;
-    let pools = pools.into_iter().filter_map(Rc::into_inner).collect();
+    tokio::select! {
+        () = warm_up(&pools, share.connections_at_once(&shared.plan)) => {}
+        () = shared.control.stopped() => {}
+    }
     Ok((timer, pools))
 }
 
