@@ -195,8 +195,9 @@ async fn open_loop(worker: &Rc<Worker>, firsts: &[u32]) {
     sessions.wait().await;
 }
 
-/// Keeps so many sessions going until the list is empty.
+/// Keeps so many sessions going from T0 on until the list is empty.
 async fn closed_loop(worker: &Rc<Worker>, sessions: usize, list: &Arc<SessionList>) {
+    worker.wait_until(0).await;
     let going = TaskTracker::new();
     for _ in 0..sessions {
         let (worker, list) = (worker.clone(), list.clone());
