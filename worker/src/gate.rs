@@ -64,11 +64,21 @@ impl Gate {
         }
     }
 
+    /// Whether it is already certain that a request that is due at `due_ns` will not go, as the duration is over by then.
+    pub(crate) fn is_over_by(&self, is_warmup: bool, due_ns: i64) -> bool {
+        let from = self.measured_from.get().filter(|_| !is_warmup);
+        from.is_some_and(|from| self.ends_before(*from, due_ns))
+    }
+
     /// Whether the duration was over at `due_ns`. In a closed loop the first measured request starts the duration.
     fn is_over(&self, due_ns: i64) -> bool {
         let from = *self.measured_from.get_or_init(|| due_ns);
+        self.ends_before(from, due_ns)
+    }
+
+    fn ends_before(&self, from_ns: i64, due_ns: i64) -> bool {
         self.duration_ns
-            .is_some_and(|duration| due_ns.saturating_sub(from) > duration)
+            .is_some_and(|duration| due_ns.saturating_sub(from_ns) > duration)
     }
 }
 
@@ -157,6 +167,19 @@ mod tests {
             gate.admit(due(4_000 * MS + 1, 0)),
             Err(Ending::NotSent(NotSentReason::DurationOver))
         );
+    }
+
+    /// Asking beforehand must not start the duration: another request may be due earlier.
+    #[test]
+    fn what_the_duration_leaves_out_is_known_beforehand() {
+        let known = gate(LatePolicy::CatchUp, Some(1_000 * MS), Some(0));
+        assert!(known.is_over_by(false, 1_001 * MS));
+        assert!(!known.is_over_by(false, 1_000 * MS));
+        assert!(!known.is_over_by(true, 1_001 * MS), "warm-up always goes");
+        let open = gate(LatePolicy::CatchUp, Some(1_000 * MS), None);
+        assert!(!open.is_over_by(false, 5_000 * MS));
+        assert_eq!(open.admit(due(2_000 * MS, 0)), Ok(()));
+        assert!(open.is_over_by(false, 5_000 * MS));
     }
 
     #[test]

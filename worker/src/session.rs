@@ -26,7 +26,12 @@ pub(crate) async fn replay(worker: &Worker, first: u32, due_ns: i64) {
         session.take_turn(index, request, due_ns).await;
         let Some(next) = request.next else { return };
         index = next;
-        due_ns = worker.wait_for_turn(worker.request(next)).await;
+        let request = worker.request(next);
+        due_ns = worker.due_of_turn(request);
+        // A turn that cannot go is not waited for.
+        if !session.is_broken {
+            worker.wait_until_due(request, due_ns).await;
+        }
     }
 }
 

@@ -182,8 +182,9 @@ async fn warm_up(pools: &[Rc<Pool>], connections: usize) {
 async fn open_loop(worker: &Rc<Worker>, firsts: &[u32]) {
     let sessions = TaskTracker::new();
     for (count, first) in firsts.iter().enumerate() {
-        let due_ns = worker.request(*first).offset_ns.unwrap_or_default();
-        worker.wait_until(due_ns).await;
+        let request = worker.request(*first);
+        let due_ns = request.offset_ns.unwrap_or_default();
+        worker.wait_until_due(request, due_ns).await;
         let worker = worker.clone();
         let first = *first;
         sessions.spawn_local(async move { session::replay(&worker, first, due_ns).await });
@@ -253,13 +254,18 @@ impl Worker {
         &self.pools[usize::from(self.target_index(session))]
     }
 
-    /// Waits until a later turn is due, which is now at the earliest: at its recorded time, or after its delay. Gives back when
-    /// it became due. Does not wait once the run is stopped.
-    pub(crate) async fn wait_for_turn(&self, request: Request) -> i64 {
+    /// When a later turn is due whose session is ready for it: at its recorded time, or after its delay, now at the earliest.
+    pub(crate) fn due_of_turn(&self, request: Request) -> i64 {
         let earliest = self.clock.now().saturating_add_unsigned(request.delay_ns);
-        let due_ns = request.offset_ns.map_or(earliest, |offset| offset.max(earliest));
-        self.wait_until(due_ns).await;
-        due_ns
+        request.offset_ns.map_or(earliest, |offset| offset.max(earliest))
+    }
+
+    /// Waits until a request is due. Does not wait for one that will not go, as the run is stopped or its duration over by
+    /// then.
+    pub(crate) async fn wait_until_due(&self, request: Request, due_ns: i64) {
+        if !self.gate().is_over_by(request.is_warmup, due_ns) {
+            self.wait_until(due_ns).await;
+        }
     }
 
     /// Waits until `offset_ns`, or until the run is stopped.
