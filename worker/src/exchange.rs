@@ -74,9 +74,12 @@ async fn talk(
     keep_text: bool,
     seen: &mut Seen,
 ) -> Result<(), Fault> {
-    let answer = connection.send(request(pool, headers, body)).await;
-    seen.times.sent = connection.stamps().first_write().map(|instant| clock.at(instant));
-    let answer = answer?;
+    let sent = &mut seen.times.sent;
+    let answer = connection
+        .send(request(pool, headers, body), |instant| {
+            *sent = Some(clock.at(instant));
+        })
+        .await?;
     seen.times.headers = Some(clock.at(connection.stamps().last_read()));
     seen.status = Some(answer.status());
     if answer.status().is_success() {

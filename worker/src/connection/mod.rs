@@ -90,14 +90,25 @@ impl Connection {
         &self.stamps
     }
 
-    /// Sends a request and waits for the head of its answer.
-    pub(crate) async fn send(&mut self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Fault> {
+    /// Sends a request and waits for the head of its answer. Calls `on_sent` with the instant of its first byte as soon as that
+    /// is written, so that it is known also when the wait is given up.
+    pub(crate) async fn send(
+        &mut self,
+        request: Request<Full<Bytes>>,
+        on_sent: impl FnOnce(Instant),
+    ) -> Result<Response<Incoming>, Fault> {
         self.stamps.expect_write();
         let mut answer = pin!(self.sender.send_request(request));
         let (driver, is_closed) = (&mut self.driver, &mut self.is_closed);
+        let mut on_sent = Some(on_sent);
         let answer = std::future::poll_fn(|context| {
             // First the connection, so that the request is written; then what has come of it.
             drive(driver, is_closed, context);
+            if let Some(sent) = self.stamps.first_write()
+                && let Some(on_sent) = on_sent.take()
+            {
+                on_sent(sent);
+            }
             answer.as_mut().poll(context)
         });
         answer.await.map_err(|error| http_fault(&error))

@@ -27,7 +27,7 @@ impl Stamps {
     }
 
     /// When the first byte of the current request was written, if one was.
-    pub(crate) fn first_write(&self) -> Option<Instant> {
+    pub(super) fn first_write(&self) -> Option<Instant> {
         self.first_write.get()
     }
 
