@@ -43,9 +43,7 @@ pub(crate) async fn exchange(
     };
     let result = talk(&mut connection, pool, clock, headers, body, keep_text, seen).await;
     seen.times.done = Some(clock.now());
-    if result.is_ok() {
-        pool.give_back(connection).await;
-    }
+    pool.give_back(connection).await;
     result
 }
 
