@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
-use http::{HeaderMap, Method, Request, Response, StatusCode, Version};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Version};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use reprise_contract::FailureCause;
@@ -103,6 +103,7 @@ async fn read_answer(
     keep_text: bool,
     seen: &mut Seen,
 ) -> Result<(), Fault> {
+    refuse_encoding(answer.headers())?;
     let is_stream = is_event_stream(answer.headers());
     let mut body = answer.into_body();
     let reader = seen.reader.insert(AnswerReader::new(is_stream, keep_text));
@@ -142,6 +143,18 @@ async fn read_refusal(
         FailureCause::HttpStatus,
         format!("{status}{separator}{words}"),
     ))
+}
+
+/// No request asks for a compressed answer, and compression would hide when each chunk arrived.
+fn refuse_encoding(headers: &HeaderMap) -> Result<(), Fault> {
+    let is_identity = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
+    match headers.get(CONTENT_ENCODING).filter(|value| !is_identity(value)) {
+        None => Ok(()),
+        Some(encoding) => Err(Fault::new(
+            FailureCause::InvalidAnswer,
+            format!("the answer has content-encoding {encoding:?}, which was not asked for"),
+        )),
+    }
 }
 
 fn is_event_stream(headers: &HeaderMap) -> bool {
