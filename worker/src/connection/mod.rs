@@ -169,13 +169,22 @@ fn connect_fault(error: &io::Error) -> Fault {
 }
 
 fn http_fault(error: &hyper::Error) -> Fault {
-    let cause = if error.is_parse() {
+    let source = std::error::Error::source(error);
+    let cause = if error.is_parse() || source.is_some_and(is_malformed) {
         FailureCause::InvalidAnswer
     } else {
         FailureCause::ConnectionClosed
     };
-    let source = std::error::Error::source(error)
-        .map(|source| format!(": {source}"))
-        .unwrap_or_default();
+    let source = source.map(|source| format!(": {source}")).unwrap_or_default();
     Fault::new(cause, format!("{error}{source}"))
+}
+
+/// Whether a body breaks the rules of HTTP (a chunk without a size), which hyper tells as an input error of its own.
+fn is_malformed(source: &(dyn std::error::Error + 'static)) -> bool {
+    source.downcast_ref::<io::Error>().is_some_and(|error| {
+        matches!(
+            error.kind(),
+            io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData
+        )
+    })
 }
