@@ -108,7 +108,9 @@ impl AnswerReader {
         match std::mem::replace(&mut self.form, Form::Body(Vec::new())) {
             Form::Stream(mut reader) => {
                 reader.finish(|event| self.hear_event(&event, at));
-                if self.fault.is_none() && !self.is_finished {
+                // What looks wrong in an event that the end cut off says nothing but that it was cut off.
+                let is_cut_off = |fault: &Fault| fault.cause == FailureCause::InvalidAnswer;
+                if !self.is_finished && self.fault.as_ref().is_none_or(is_cut_off) {
                     let message = "the stream ended without [DONE] or a finish_reason";
                     return Err(Fault::new(FailureCause::ConnectionClosed, message));
                 }

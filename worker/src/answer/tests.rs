@@ -77,6 +77,13 @@ fn a_stream_that_just_ends_is_a_failure_that_keeps_what_was_heard() {
 }
 
 #[test]
+fn a_stream_that_ends_inside_an_event_is_cut_off_and_not_bad_json() {
+    let (result, heard) = read(&[chunk(r#"{"content":"a"}"#), "data: {\"choi".to_owned()]);
+    assert_eq!(cause(result), FailureCause::ConnectionClosed);
+    assert_eq!(heard.output_chunks, 1);
+}
+
+#[test]
 fn an_error_inside_a_stream_makes_it_a_failure_with_its_words() {
     for event in [
         "data: {\"error\":{\"message\":\"overloaded\"}}\n\n",
