@@ -133,21 +133,35 @@ fn says_something(value: Option<&RawValue>) -> bool {
 
 /// What an error says, in the forms that servers use: `error` as an object or a string, or `object: "error"`.
 fn error_text(wire: &Wire<'_>) -> Option<String> {
+    if let Some(error) = wire.error.filter(|error| says_something(Some(error))) {
+        return Some(words(error));
+    }
+    let is_error = wire.object.as_deref() == Some("error");
+    is_error.then(|| wire.message.map_or_else(without_words, words))
+}
+
+/// What an event says whose type is `error`: an error in one of the usual forms, a `message` alone, or plain text.
+pub(crate) fn error_event_text(data: &[u8]) -> String {
+    match serde_json::from_slice::<Wire<'_>>(data) {
+        Ok(wire) => error_text(&wire).unwrap_or_else(|| wire.message.map_or_else(without_words, words)),
+        Err(_) => String::from_utf8_lossy(data).into_owned(),
+    }
+}
+
+/// The words of an error: an object with a `message`, or a string.
+fn words(value: &RawValue) -> String {
     #[derive(Deserialize)]
     struct ErrorObject {
         message: String,
     }
-    let text = |value: &RawValue| {
-        serde_json::from_str::<ErrorObject>(value.get())
-            .map(|error| error.message)
-            .or_else(|_| serde_json::from_str::<String>(value.get()))
-            .unwrap_or_else(|_| "the server gave an error without a message".to_owned())
-    };
-    if let Some(error) = wire.error.filter(|error| says_something(Some(error))) {
-        return Some(text(error));
-    }
-    let is_error = wire.object.as_deref() == Some("error");
-    is_error.then(|| wire.message.map_or_else(String::new, text))
+    serde_json::from_str::<ErrorObject>(value.get())
+        .map(|error| error.message)
+        .or_else(|_| serde_json::from_str::<String>(value.get()))
+        .unwrap_or_else(|_| without_words())
+}
+
+fn without_words() -> String {
+    "the server gave an error without a message".to_owned()
 }
 
 #[cfg(test)]
@@ -256,6 +270,18 @@ mod tests {
                 .contains("without a message")
         );
         assert_eq!(message(r#"{"error":null,"choices":[]}"#).error, None);
+    }
+
+    #[test]
+    fn an_error_event_says_it_in_json_or_in_plain_words() {
+        for data in [
+            r#"{"error":{"message":"too long"}}"#,
+            r#"{"message":"too long"}"#,
+            "too long",
+        ] {
+            assert_eq!(error_event_text(data.as_bytes()), "too long", "{data}");
+        }
+        assert!(error_event_text(b"{}").contains("without a message"));
     }
 
     #[test]

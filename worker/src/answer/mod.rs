@@ -126,16 +126,15 @@ impl AnswerReader {
     }
 
     fn hear_event(&mut self, event: &Event<'_>, at: i64) {
-        if event.data.trim_ascii() == b"[DONE]" {
+        let data = event.data.trim_ascii();
+        if event.kind == b"error" {
+            self.fault.get_or_insert_with(|| {
+                Fault::new(FailureCause::ErrorInAnswer, message::error_event_text(data))
+            });
+        } else if data == b"[DONE]" {
             self.is_finished = true;
-        } else if !event.data.trim_ascii().is_empty() {
+        } else if !data.is_empty() {
             self.hear_json(event.data, at);
-            if event.kind == b"error" && self.fault.is_none() {
-                self.fault = Some(Fault::new(
-                    FailureCause::ErrorInAnswer,
-                    "the server sent an error event",
-                ));
-            }
         }
     }
 
