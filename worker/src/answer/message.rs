@@ -50,7 +50,7 @@ pub(crate) fn read(json: &[u8]) -> Result<Message, serde_json::Error> {
         error: error_text(&wire),
         ..Message::default()
     };
-    for (index, choice) in wire.choices.iter().flatten().enumerate() {
+    for (place, choice) in wire.choices.iter().flatten().enumerate() {
         message.is_finished |= says_something(choice.finish_reason);
         let part = choice.delta.as_ref().or(choice.message.as_ref());
         let content = choice.text.or(part.and_then(|part| part.content));
@@ -58,7 +58,8 @@ pub(crate) fn read(json: &[u8]) -> Result<Message, serde_json::Error> {
         message.has_content |= says_something(content) || has_other_content;
         message.has_output |=
             says_something(content) || has_other_content || part.is_some_and(Part::has_reasoning);
-        if index == 0 {
+        // A stream of several choices has one in each chunk, told by its index.
+        if choice.index.map_or(place == 0, |index| index.get() == "0") {
             message.text = content
                 .and_then(|content| serde_json::from_str(content.get()).ok())
                 .unwrap_or_default();
@@ -83,6 +84,8 @@ struct Wire<'a> {
 
 #[derive(Deserialize)]
 struct Choice<'a> {
+    #[serde(borrow, default)]
+    index: Option<&'a RawValue>,
     #[serde(borrow, default)]
     delta: Option<Part<'a>>,
     #[serde(borrow, default)]
@@ -229,6 +232,8 @@ mod tests {
     fn text_is_that_of_the_first_choice() {
         let json = r#"{"choices":[{"delta":{"content":"a\n"}},{"delta":{"content":"b"}}]}"#;
         assert_eq!(message(json).text, "a\n");
+        let of_the_second = r#"{"choices":[{"index":1,"delta":{"content":"b"}}]}"#;
+        assert_eq!(message(of_the_second).text, "");
     }
 
     #[test]
