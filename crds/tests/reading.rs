@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use reprise_crds::document::{Document, Overrides, Place, Problems, read};
+use reprise_crds::document::{Document, Overrides, Place, Problems, dataset, read};
 use reprise_crds::{FieldPath, Schedule, TraceFormat, effective};
 
 const SMALL: &str = "
@@ -167,6 +167,34 @@ fn set_changes_and_adds_fields() {
         Duration::from_mins(2)
     );
     assert_eq!(spec.replay.requests.unwrap().get(), 8);
+}
+
+#[test]
+fn a_dataset_can_be_given_without_a_job() {
+    let overrides = [
+        "dataset.source=trace.jsonl",
+        "dataset.format=mooncake_trace",
+        "dataset.options.blockSize=16",
+    ];
+    let dataset = dataset(&Overrides::parse(overrides).unwrap()).unwrap();
+    assert_eq!(dataset.source, "trace.jsonl");
+    assert_eq!(dataset.format, Some(TraceFormat::MooncakeTrace));
+    assert_eq!(dataset.options.block_size, NonZeroU32::new(16));
+}
+
+#[test]
+fn a_dataset_without_a_job_is_checked_like_that_of_one() {
+    let overrides = [
+        "dataset.format=workload_trace",
+        "dataset.options.blockSize=16",
+        "dataset.options.unknownColumns=Ignored",
+        "dataset.options.speed=2",
+        "dataset.tokenizer=hf://x",
+        "replay.speed=2",
+        "datset.format=mooncake_trace",
+    ];
+    let problems = dataset(&Overrides::parse(overrides).unwrap()).unwrap_err();
+    insta::assert_snapshot!("dataset_without_a_job", problems);
 }
 
 #[test]

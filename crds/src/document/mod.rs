@@ -2,6 +2,7 @@
 //! that is wrong with them at once, each problem with its field and its line.
 
 mod check;
+mod dataset;
 mod overrides;
 mod places;
 mod problem;
@@ -9,6 +10,7 @@ mod salvage;
 mod tree;
 
 pub(crate) use check::unknown_field_hint;
+pub use dataset::dataset;
 pub use overrides::Overrides;
 pub use problem::{Place, Problem, Problems};
 
@@ -56,19 +58,21 @@ impl Document {
     ///
     /// Everything that is wrong or missing.
     pub fn blank(overrides: &Overrides) -> Result<Self, Problems> {
-        let value = json!({
-            "apiVersion": ReplayJob::api_version(&()),
-            "kind": ReplayJob::kind(&()),
-            "metadata": { "name": BLANK_NAME },
-            "spec": {},
-        });
-        build(
-            Tree {
-                value,
-                ..Tree::default()
-            },
-            overrides,
-        )
+        build(blank(), overrides)
+    }
+}
+
+/// A job with nothing in its spec.
+fn blank() -> Tree {
+    let value = json!({
+        "apiVersion": ReplayJob::api_version(&()),
+        "kind": ReplayJob::kind(&()),
+        "metadata": { "name": BLANK_NAME },
+        "spec": {},
+    });
+    Tree {
+        value,
+        ..Tree::default()
     }
 }
 

@@ -62,12 +62,27 @@ impl Overrides {
 
     /// Sets the fields in `document`, keeps track of their places, and reports what could not be set.
     pub(super) fn apply(&self, document: &mut Value, places: &mut Places) -> Vec<Problem> {
+        self.apply_within(&FieldPath::root(), document, places)
+    }
+
+    /// As [`Self::apply`], where only what is within `allowed` can be set.
+    pub(super) fn apply_within(
+        &self,
+        allowed: &FieldPath,
+        document: &mut Value,
+        places: &mut Places,
+    ) -> Vec<Problem> {
         let mut problems = Vec::new();
         for (position, Override { path, shown, value }) in self.list.iter().enumerate() {
             let place = Place::Argument {
                 position,
                 shown: shown.clone(),
             };
+            if !path.is_within(allowed) {
+                let problem = Problem::new(path.clone(), format!("is not a field of {allowed}"));
+                problems.push(problem.hint("Nothing else can be set here.").at(place));
+                continue;
+            }
             problems.extend(value.problems.iter().map(|problem| {
                 let path = path.concat(&problem.path);
                 Problem {
