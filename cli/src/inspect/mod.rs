@@ -1,0 +1,83 @@
+//! `reprise inspect`: what is in a trace, before anyone replays it.
+
+mod chart;
+mod numbers;
+mod table;
+
+use std::convert::Infallible;
+use std::io::IsTerminal;
+
+use reprise_contract::Digest;
+use reprise_crds::document::{self, Overrides};
+use reprise_crds::{Dataset, FieldPath};
+use reprise_dataset::{Inspection, Inspector};
+use serde::Serialize;
+
+use crate::args::InspectArguments;
+use crate::exit::{Done, Failure};
+use crate::interrupt::Interrupt;
+use crate::prepare::TraceInput;
+
+/// What was read, and what is in it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Inspected {
+    source: String,
+    format: &'static str,
+    is_format_detected: bool,
+    bytes: u64,
+    sha256: Digest,
+    trace_sha256: Digest,
+    #[serde(flatten)]
+    inspection: Inspection,
+}
+
+/// Reads a trace as a run would, and says what is in it.
+pub(crate) fn inspect(arguments: &InspectArguments) -> Result<Done, Failure> {
+    let dataset = dataset(arguments)?;
+    let inspected = read(&dataset, &Interrupt::listen()?)?;
+    if arguments.json {
+        println!("{}", serde_json::to_string_pretty(&inspected)?);
+    } else {
+        print!("{}", table::render(&inspected, width()));
+    }
+    Ok(Done::Shown)
+}
+
+/// Columns of the terminal, and many where there is none.
+fn width() -> u16 {
+    let stdout = std::io::stdout();
+    if !stdout.is_terminal() {
+        return u16::MAX;
+    }
+    rustix::termios::tcgetwinsize(stdout).map_or(u16::MAX, |size| size.ws_col)
+}
+
+fn dataset(arguments: &InspectArguments) -> Result<Dataset, Failure> {
+    let field = |name| FieldPath::spec().key("dataset").key(name);
+    let mut overrides = Overrides::parse(&arguments.set).map_err(Failure::input)?;
+    overrides.push("REFERENCE", field("source"), arguments.source.as_str());
+    if let Some(format) = &arguments.format {
+        overrides.push("--format", field("format"), format.as_str());
+    }
+    document::dataset(&overrides).map_err(Failure::input)
+}
+
+fn read(dataset: &Dataset, interrupt: &Interrupt) -> Result<Inspected, Failure> {
+    let input = TraceInput::open(dataset)?;
+    let (format, is_format_detected) = (input.format.name(), input.is_format_detected);
+    let mut inspector = Inspector::default();
+    let (facts, provenance) = input.read::<Infallible>(interrupt, &mut |turn| {
+        inspector.add(&turn);
+        Ok(())
+    })?;
+    Ok(Inspected {
+        source: provenance.reference,
+        format,
+        is_format_detected,
+        bytes: provenance.bytes,
+        sha256: provenance.sha256,
+        trace_sha256: provenance.trace_sha256,
+        inspection: inspector.finish(&facts),
+    })
+}

@@ -1,0 +1,153 @@
+//! `reprise inspect`, as people and programs see it.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Runs `reprise inspect` in `folder`.
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_reprise"))
+        .arg("inspect")
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+/// What it prints about a trace beside this test.
+fn shown(arguments: &[&str]) -> String {
+    let output = run(&repository().join("cli/tests/inspect"), arguments);
+    assert_eq!(text(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(0));
+    text(&output.stdout)
+}
+
+/// What it says about input that is wrong.
+fn refusal(arguments: &[&str]) -> String {
+    let output = run(&repository().join("cli/tests/inspect"), arguments);
+    assert_eq!(text(&output.stdout), "");
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    text(&output.stderr)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn the_documented_output_is_the_output() {
+    let output = run(
+        &repository(),
+        &["dataset/tests/data/mooncake_conversation_head.jsonl"],
+    );
+    let shown = text(&output.stdout);
+    insta::assert_snapshot!(shown);
+    let page = std::fs::read_to_string(repository().join("docs/inspecting.md")).unwrap();
+    assert!(page.contains(&format!("```text\n{shown}```")), "{shown}");
+}
+
+#[test]
+fn recorded_bodies_are_shown() {
+    insta::assert_snapshot!(shown(&["recorded_bodies.jsonl"]));
+}
+
+#[test]
+fn conversations_are_shown() {
+    insta::assert_snapshot!(shown(&[
+        "conversations.jsonl",
+        "--set",
+        "dataset.options.blockSize=16"
+    ]));
+}
+
+#[test]
+fn no_line_is_wider_than_a_hundred_columns() {
+    for arguments in [
+        &["recorded_bodies.jsonl"][..],
+        &["conversations.jsonl", "--set", "dataset.options.blockSize=16"],
+    ] {
+        let shown = shown(arguments);
+        assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
+    }
+}
+
+#[test]
+fn programs_get_json() {
+    insta::assert_snapshot!(shown(&[
+        "recorded_bodies.jsonl",
+        "--format",
+        "workload_trace",
+        "--json"
+    ]));
+}
+
+#[test]
+fn a_file_that_is_not_there_is_refused() {
+    insta::assert_snapshot!(refusal(&["missing.jsonl"]));
+}
+
+#[test]
+fn an_unknown_format_is_answered_with_the_known_ones() {
+    insta::assert_snapshot!(refusal(&["recorded_bodies.jsonl", "--format", "mooncake"]));
+}
+
+#[test]
+fn the_format_of_a_remote_trace_must_be_named() {
+    insta::assert_snapshot!(refusal(&["http://127.0.0.1:9/trace.jsonl"]));
+}
+
+#[test]
+fn a_format_that_cannot_be_told_must_be_named() {
+    insta::assert_snapshot!(refusal(&["../inspect.rs"]));
+}
+
+#[test]
+fn an_unknown_scheme_is_refused() {
+    insta::assert_snapshot!(refusal(&["ftp://host/trace.jsonl"]));
+}
+
+#[test]
+fn an_empty_trace_is_refused() {
+    insta::assert_snapshot!(refusal(&["empty.jsonl"]));
+}
+
+#[test]
+fn wrong_lines_are_named() {
+    insta::assert_snapshot!(refusal(&["wrong_line.jsonl"]));
+}
+
+#[test]
+fn what_is_set_must_be_a_field_of_the_dataset() {
+    let arguments = [
+        "recorded_bodies.jsonl",
+        "--set",
+        "dataset.options.blokSize=16",
+        "--set",
+        "replay.speed=2",
+    ];
+    insta::assert_snapshot!(refusal(&arguments));
+}
+
+#[test]
+fn an_option_that_the_format_does_not_take_is_refused() {
+    let set = ["--set", "dataset.options.blockSize=16"];
+    insta::assert_snapshot!(
+        "an_option_of_another_format",
+        refusal(&[
+            "recorded_bodies.jsonl",
+            set[0],
+            set[1],
+            "--format",
+            "workload_trace"
+        ])
+    );
+    insta::assert_snapshot!(
+        "an_option_of_another_format_than_the_detected_one",
+        refusal(&["recorded_bodies.jsonl", set[0], set[1]])
+    );
+}
