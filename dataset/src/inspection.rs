@@ -1,7 +1,7 @@
 //! What is in a trace, told before anyone replays it.
 //!
-//! An [`Inspector`] looks at each turn as [`read`](crate::read) hands it out, and keeps some 20 bytes of it; its hash ids
-//! cost some 50 bytes more for each that was not seen in that place before.
+//! An [`Inspector`] looks at each turn as [`read`](crate::read) hands it out, and keeps some 20 bytes of it. A hash id costs
+//! 50 to 100 bytes more where no request had it after the same ids before.
 
 mod arrivals;
 mod bodies;
