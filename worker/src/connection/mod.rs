@@ -163,6 +163,8 @@ async fn connect(addresses: &[SocketAddr], turn: usize) -> io::Result<TcpStream>
 fn connect_fault(error: &io::Error) -> Fault {
     let cause = match error.kind() {
         io::ErrorKind::ConnectionRefused => FailureCause::ConnectionRefused,
+        // A server that resets what it has just accepted: whether that is seen here or by the request is chance.
+        io::ErrorKind::ConnectionReset => FailureCause::ConnectionClosed,
         _ => FailureCause::ConnectionFailed,
     };
     Fault::new(cause, error.to_string())
