@@ -1,37 +1,21 @@
 //! SHA-256 digests, of a whole and of what is read on the way.
 
-use std::fmt;
 use std::io::{self, Read};
 
-use sha2::Digest;
-
-/// A SHA-256 digest. `Display` is its 64 hex digits in lower case.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Sha256([u8; 32]);
-
-impl fmt::Display for Sha256 {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for Sha256 {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Sha256({self})")
-    }
-}
+use reprise_contract::Digest;
+use sha2::{Digest as _, Sha256};
 
 /// A digest in the making.
 #[derive(Default)]
-pub(crate) struct Hasher(sha2::Sha256);
+pub(crate) struct Hasher(Sha256);
 
 impl Hasher {
     pub(crate) fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    pub(crate) fn digest(&self) -> Sha256 {
-        Sha256(self.0.clone().finalize().into())
+    pub(crate) fn digest(&self) -> Digest {
+        Digest::from_bytes(self.0.clone().finalize().into())
     }
 }
 
@@ -54,7 +38,7 @@ impl<R> Hashing<R> {
     }
 
     /// Of what was read so far.
-    pub(crate) fn digest(&self) -> Sha256 {
+    pub(crate) fn digest(&self) -> Digest {
         self.hasher.digest()
     }
 }

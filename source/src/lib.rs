@@ -19,7 +19,6 @@ mod trace;
 mod transfer;
 
 pub use compression::Compression;
-pub use digest::Sha256;
 pub use error::{Problem, SourceError, Waiting};
 pub use progress::Progress;
 pub use reference::{Reference, ReferenceError};

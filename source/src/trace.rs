@@ -3,8 +3,10 @@
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
 
+use reprise_contract::Digest;
+
 use crate::compression::{Compression, HEAD, Unpacking};
-use crate::digest::{Hashing, Sha256};
+use crate::digest::Hashing;
 use crate::error::{Problem, SourceError};
 use crate::http::HttpSource;
 use crate::local::LocalSource;
@@ -147,9 +149,9 @@ pub struct Provenance {
     /// Bytes as they are stored at the source.
     pub bytes: u64,
     /// Digest of these bytes.
-    pub sha256: Sha256,
+    pub sha256: Digest,
     /// How they are compressed, told by content.
     pub compression: Compression,
     /// Digest of the decompressed trace; the same as `sha256` without compression.
-    pub trace_sha256: Sha256,
+    pub trace_sha256: Digest,
 }

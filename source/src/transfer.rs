@@ -5,11 +5,12 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use bytes::{Buf, Bytes, BytesMut};
+use reprise_contract::Digest;
 use tokio::runtime::{Builder, Runtime};
 use tokio::select;
 use tokio::sync::oneshot;
 
-use crate::digest::{Hasher, Sha256};
+use crate::digest::Hasher;
 use crate::error::{Problem, SourceError};
 use crate::progress::Progress;
 use crate::reference::Reference;
@@ -22,7 +23,7 @@ const READ_AHEAD: usize = 4;
 enum Delivery {
     Opened { length: Option<u64> },
     Chunk(Bytes),
-    End(Sha256),
+    End(Digest),
 }
 
 type Handed = Result<Delivery, Problem>;
@@ -33,7 +34,7 @@ pub(crate) struct Stored {
     deliveries: Receiver<Handed>,
     current: Bytes,
     progress: Progress,
-    digest: Option<Sha256>,
+    digest: Option<Digest>,
     /// Held only to be dropped: that is what stops a thread which waits for the source.
     _wanted: oneshot::Sender<()>,
 }
@@ -71,7 +72,7 @@ impl Stored {
     }
 
     /// The digest of all stored bytes, once they are all read.
-    pub(crate) fn digest(&self) -> Option<Sha256> {
+    pub(crate) fn digest(&self) -> Option<Digest> {
         self.digest
     }
 

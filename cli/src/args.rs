@@ -1,0 +1,129 @@
+//! The command line.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Replay published and recorded LLM traffic against a serving endpoint.
+#[derive(Parser)]
+#[command(
+    name = "reprise",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Run a ReplayJob on this machine and report what was measured
+    Run(RunArguments),
+    /// See it work: replay a small trace against a mock endpoint
+    Demo(DemoArguments),
+    /// Say what is in a trace
+    Inspect(InspectArguments),
+    /// Explain the fields of a ReplayJob
+    Explain(ExplainArguments),
+    /// List the trace formats
+    Formats(FormatsArguments),
+}
+
+#[derive(Args)]
+#[command(
+    after_help = "Exit codes: 0 done; 1 the run failed, was cancelled or measured nothing; 2 the input is wrong."
+)]
+pub(crate) struct RunArguments {
+    /// The ReplayJob, a YAML file; `-` reads standard input
+    #[arg(value_name = "FILE", required_unless_present_all = ["source", "target"])]
+    pub(crate) file: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) job: JobArguments,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+}
+
+/// What a job says, on the command line.
+#[derive(Args, Default)]
+pub(crate) struct JobArguments {
+    /// The trace: a path or a URL (spec.dataset.source)
+    #[arg(long, value_name = "REFERENCE")]
+    pub(crate) source: Option<String>,
+
+    /// Where requests go; may be repeated (spec.target.urls)
+    #[arg(long, value_name = "URL")]
+    pub(crate) target: Vec<String>,
+
+    /// The trace format (spec.dataset.format)
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<String>,
+
+    /// The model of synthesised bodies (spec.target.model)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+
+    /// Set any field, such as replay.speed=2; may be repeated
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub(crate) set: Vec<String>,
+}
+
+/// What becomes of the result.
+#[derive(Args, Default)]
+pub(crate) struct OutputArguments {
+    /// The folder for results [default: reprise-results/<name>-<time>]
+    #[arg(short, long, value_name = "FOLDER")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Print the summary as JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Threads that send [default: one a core]
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) threads: Option<NonZeroUsize>,
+}
+
+#[derive(Args)]
+pub(crate) struct DemoArguments {
+    /// The folder for results [default: reprise-results/<name>-<time>]
+    #[arg(short, long, value_name = "FOLDER")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct InspectArguments {
+    /// The trace: a path or a URL
+    #[arg(value_name = "REFERENCE")]
+    pub(crate) source: String,
+
+    /// The trace format [default: told by the first record of a local file]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<String>,
+
+    /// Set a field under dataset, such as dataset.options.blockSize=16; may be repeated
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub(crate) set: Vec<String>,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ExplainArguments {
+    /// The field, such as spec.replay.speed [default: the whole spec]
+    #[arg(value_name = "PATH")]
+    pub(crate) path: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct FormatsArguments {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

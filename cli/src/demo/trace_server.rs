@@ -1,0 +1,47 @@
+//! A web server for one file, on loopback.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::thread;
+
+/// Serves one file until the process ends.
+pub(super) struct TraceServer {
+    url: String,
+}
+
+impl TraceServer {
+    /// Starts serving `bytes` under `name`, on a free port.
+    pub(super) fn start(name: &str, bytes: &'static [u8]) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let url = format!("http://{}/{name}", listener.local_addr()?);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                if let Err(error) = answer(stream, bytes) {
+                    tracing::debug!(%error, "a client of the demo's trace left early");
+                }
+            }
+        });
+        Ok(Self { url })
+    }
+
+    /// Where the file is.
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+}
+
+fn answer(stream: TcpStream, bytes: &[u8]) -> io::Result<()> {
+    let mut head = BufReader::new(&stream);
+    let mut line = String::new();
+    // The request's head ends with an empty line; whatever it asks for, there is one file.
+    while head.read_line(&mut line)? > 2 {
+        line.clear();
+    }
+    let mut stream = &stream;
+    write!(
+        stream,
+        "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        bytes.len()
+    )?;
+    stream.write_all(bytes)
+}

@@ -1,0 +1,35 @@
+//! `reprise`: replay published and recorded LLM traffic against a serving endpoint.
+//!
+//! The same `ReplayJob` that a cluster runs, on one machine and in one process.
+
+mod args;
+mod demo;
+mod exit;
+mod explain;
+mod formats;
+mod inspect;
+mod interrupt;
+mod logging;
+mod open_files;
+mod prepare;
+mod run;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Arguments, Command};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    logging::start();
+    open_files::raise_limit();
+    let result = match arguments.command {
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Demo(arguments) => demo::demo(&arguments),
+        Command::Inspect(arguments) => inspect::inspect(&arguments),
+        Command::Explain(arguments) => explain::explain(&arguments),
+        Command::Formats(arguments) => formats::formats(&arguments),
+    };
+    exit::code(result)
+}
