@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use reprise_contract::{Ending, FailureCause};
 use reprise_dataset::Format;
 use reprise_tests::answers::{DONE, content as output, stream};
 use reprise_tests::plans::{at_concurrency, burst, content, plan, recorded_plan};
@@ -116,4 +117,23 @@ fn the_gaps_of_all_threads_are_counted_once() {
         .map(|outcome| u64::from(outcome.gaps.count))
         .sum();
     assert_eq!((run.replayed.gaps.count(), gaps > 0), (gaps, true));
+}
+
+/// Many more outcomes than are handed on together, a tenth of them failures.
+#[test]
+fn every_answer_of_the_server_is_an_outcome() {
+    let endpoint = mock::start_failing("0.1", "503");
+    let content = burst(3_000);
+    let schedule = at_concurrency(&content, 16);
+    let mut plan = plan(content, schedule, &[endpoint.url()]);
+    plan.threads = NonZeroUsize::new(2).unwrap();
+    let run = replay(plan);
+    let completed = run.count(Ending::Completed);
+    let failed = run.count(Ending::Failed(FailureCause::HttpStatus));
+    assert_eq!(completed + failed, 3_000);
+    let statuses = endpoint.summary().statuses;
+    assert_eq!(
+        (statuses[&200], statuses[&503]),
+        (completed as u64, failed as u64)
+    );
 }

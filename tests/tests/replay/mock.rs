@@ -3,7 +3,7 @@
 use std::str::FromStr as _;
 
 use reprise_mock_endpoint::{
-    Arrival, ArrivalLog, Config, Endpoint, Latency, ThreadHandle, start_on_own_thread,
+    Arrival, ArrivalLog, Config, Endpoint, Latency, RandomErrors, ThreadHandle, start_on_own_thread,
 };
 use serde_json::Value;
 
@@ -17,6 +17,17 @@ pub(crate) fn start_slow(ttft: &str, gap: &str) -> ThreadHandle {
     start_with(Config {
         ttft: Latency::from_str(ttft).unwrap(),
         inter_token_latency: Latency::from_str(gap).unwrap(),
+        ..Config::default()
+    })
+}
+
+/// An endpoint that answers this share of the requests with an error of this status.
+pub(crate) fn start_failing(share: &str, status: &str) -> ThreadHandle {
+    start_with(Config {
+        errors: Some(RandomErrors {
+            share: share.parse().unwrap(),
+            status: status.parse().unwrap(),
+        }),
         ..Config::default()
     })
 }

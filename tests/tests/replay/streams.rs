@@ -265,10 +265,10 @@ fn a_finish_reason_ends_a_stream_as_well_as_done() {
 
 #[test]
 fn a_stream_may_end_with_the_connection() {
-    let body = content("a") + DONE;
-    let server = ScriptedServer::start(move |_| {
-        let head = "HTTP/1.1 200 OK\r\nContent-Type: Text/Event-Stream; charset=utf-8\r\n\r\n";
-        vec![Step::write(format!("{head}{body}")), Step::Close]
+    let server = ScriptedServer::start(|request| {
+        let version = if request.index == 0 { "1.0" } else { "1.1" };
+        let head = format!("HTTP/{version} 200 OK\r\nContent-Type: Text/Event-Stream; charset=utf-8\r\n\r\n");
+        vec![Step::write(head + &content("a") + DONE), Step::Close]
     });
     let run = replay(one_by_one(3, &server.url()));
     run.assert_all_completed();
