@@ -25,9 +25,7 @@ impl Interrupt {
             if heard.is_set.swap(true, Ordering::Relaxed) {
                 process::exit(KILLED_BY_INTERRUPT);
             }
-            eprintln!(
-                "Ending the run; what was measured so far is reported. Press Ctrl-C again to end at once."
-            );
+            eprintln!("Ending; what was measured so far is reported. Press Ctrl-C again to end at once.");
             heard.control.cancel();
         })?;
         Ok(interrupt)

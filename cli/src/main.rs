@@ -13,6 +13,7 @@ mod logging;
 mod open_files;
 mod prepare;
 mod run;
+mod terminal;
 
 use std::process::ExitCode;
 

@@ -6,8 +6,10 @@
 
 mod analysis;
 mod atomic;
+pub mod columns;
 pub mod files;
 pub mod html;
+pub mod numbers;
 mod outcomes;
 pub mod table;
 mod words;

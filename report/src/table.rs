@@ -1,15 +1,15 @@
 //! A summary for the terminal: plain text of at most 100 columns.
 
-use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use comfy_table::{Cell, CellAlignment};
 use reprise_contract::Summary;
 use reprise_contract::summary::{Distribution, Lag, Metrics, SloResult, Throughput};
 
-use crate::words::{self, MAIN_LATENCIES, OTHER_LATENCIES, count, duration, limits, number, percent, whole};
+use crate::columns::{table, text};
+use crate::numbers::{count, duration, number, percent, whole};
+use crate::words::{self, MAIN_LATENCIES, OTHER_LATENCIES, limits};
 
 /// The widest a table gets: wider lines are hard to follow.
 const WIDEST: u16 = 100;
-/// No borders; a line under the heading.
-const UNDERLINED_HEADING: TableStyle = TableStyle::new().header_separator(LineStyle::new('─', '─', '─', '─'));
 
 /// Renders the summary, `width` columns wide but never more than 100.
 #[must_use]
@@ -237,27 +237,6 @@ fn heading<const N: usize>(labels: [&str; N]) -> Vec<Cell> {
 
 fn right(text: String) -> Cell {
     Cell::new(text).set_alignment(CellAlignment::Right)
-}
-
-fn table(width: u16) -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(UNDERLINED_HEADING)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(width);
-    table
-}
-
-/// The table with little space between its columns, and none at the ends of its lines.
-fn text(mut table: Table) -> String {
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 2));
-    }
-    table
-        .lines()
-        .map(|line| line.trim_end().to_owned())
-        .collect::<Vec<_>>()
-        .join("\n")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use reprise_dataset::inspection::Rate;
 
-use super::numbers::{duration, number};
+use reprise_report::numbers::{duration, number};
 
 /// Lines that the highest column takes.
 const HEIGHT: usize = 4;

@@ -1,11 +1,9 @@
 //! `reprise inspect`: what is in a trace, before anyone replays it.
 
 mod chart;
-mod numbers;
 mod table;
 
 use std::convert::Infallible;
-use std::io::IsTerminal;
 
 use reprise_contract::Digest;
 use reprise_crds::document::{self, Overrides};
@@ -17,6 +15,7 @@ use crate::args::InspectArguments;
 use crate::exit::{Done, Failure};
 use crate::interrupt::Interrupt;
 use crate::prepare::TraceInput;
+use crate::terminal;
 
 /// What was read, and what is in it.
 #[derive(Serialize)]
@@ -39,18 +38,12 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<Done, Failure> {
     if arguments.json {
         println!("{}", serde_json::to_string_pretty(&inspected)?);
     } else {
-        print!("{}", table::render(&inspected, width()));
+        print!(
+            "{}",
+            table::render(&inspected, terminal::width().unwrap_or(u16::MAX))
+        );
     }
     Ok(Done::Shown)
-}
-
-/// Columns of the terminal, and many where there is none.
-fn width() -> u16 {
-    let stdout = std::io::stdout();
-    if !stdout.is_terminal() {
-        return u16::MAX;
-    }
-    rustix::termios::tcgetwinsize(stdout).map_or(u16::MAX, |size| size.ws_col)
 }
 
 fn dataset(arguments: &InspectArguments) -> Result<Dataset, Failure> {

@@ -1,17 +1,16 @@
 //! What is in a trace, for the terminal: plain text of at most 100 columns.
 
-use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use comfy_table::{Cell, CellAlignment};
 use reprise_dataset::inspection::{
     Arrivals, Bodies, Distribution, Inspection, Models, Sessions, Sharing, Streaming,
 };
 
-use super::numbers::{count, counted, duration, number, percent};
 use super::{Inspected, chart};
+use reprise_report::columns::{table, text};
+use reprise_report::numbers::{count, counted, duration, number, percent};
 
 /// The widest a table gets: wider lines are hard to follow.
 const WIDEST: u16 = 100;
-/// No borders; a line under the heading.
-const UNDERLINED_HEADING: TableStyle = TableStyle::new().header_separator(LineStyle::new('─', '─', '─', '─'));
 
 /// Renders what was found, `width` columns wide but never more than 100.
 pub(super) fn render(inspected: &Inspected, width: u16) -> String {
@@ -287,22 +286,4 @@ fn cells(label: &str, numbers: impl IntoIterator<Item = String>) -> Vec<Cell> {
         .into_iter()
         .map(|number| Cell::new(number).set_alignment(CellAlignment::Right));
     std::iter::once(Cell::new(label)).chain(numbers).collect()
-}
-
-fn table(width: u16) -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(UNDERLINED_HEADING)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(width);
-    table
-}
-
-/// The table with little space between its columns, and none at the ends of its lines.
-fn text(mut table: Table) -> String {
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 2));
-    }
-    let lines = table.lines().map(|line| line.trim_end().to_owned());
-    lines.collect::<Vec<_>>().join("\n")
 }

@@ -75,7 +75,7 @@ impl TraceInput {
         let reference = self.reference;
         let facts = facts.map_err(|error| failure(&reference, error))?;
         let provenance = self.trace.finish().map_err(Failure::input)?;
-        reading.finish();
+        drop(reading);
         Ok((facts, provenance))
     }
 }

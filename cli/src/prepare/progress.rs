@@ -40,9 +40,6 @@ impl Reading {
             watcher: Some(watcher),
         }
     }
-
-    /// Ends the showing.
-    pub(crate) fn finish(self) {}
 }
 
 impl Drop for Reading {

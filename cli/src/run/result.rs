@@ -1,6 +1,5 @@
 //! From outcomes to the files of a result, and to the terminal.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -15,6 +14,7 @@ use reprise_worker::StopCause;
 use super::measure::Measured;
 use crate::exit::{Done, Failure};
 use crate::prepare::Prepared;
+use crate::terminal;
 
 /// Columns of a table where there is no terminal to ask.
 const DEFAULT_WIDTH: u16 = 100;
@@ -102,15 +102,11 @@ pub(super) fn show(summary: &Summary, folder: PathBuf, as_json: bool) -> Result<
     if as_json {
         println!("{}", serde_json::to_string_pretty(summary)?);
     } else {
-        print!("{}", table::render(summary, width()));
+        print!(
+            "{}",
+            table::render(summary, terminal::width().unwrap_or(DEFAULT_WIDTH))
+        );
         println!("\nResults: {}", folder.display());
     }
     Ok(Done::Replayed(summary.verdict))
-}
-
-fn width() -> u16 {
-    if !std::io::stdout().is_terminal() {
-        return DEFAULT_WIDTH;
-    }
-    rustix::termios::tcgetwinsize(std::io::stdout()).map_or(DEFAULT_WIDTH, |size| size.ws_col)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use reprise_contract::TokenSource;
 use reprise_contract::summary::{Counts, Lag, Metrics, Warning};
 
-use crate::words::{count, number, percent};
+use crate::numbers::{count, number, percent};
 
 /// With fewer values than these, the 99th percentile is the greatest value.
 const ENOUGH_FOR_P99: u64 = 100;

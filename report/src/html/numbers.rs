@@ -6,10 +6,8 @@ use maud::{Markup, html};
 use reprise_contract::Summary;
 use reprise_contract::summary::{Counts, Distribution, Lag, Metrics, Percentiles, SloResult, Throughput};
 
-use crate::words::{
-    GOODPUT_DEFINITION, LAG_DEFINITION, MAIN_LATENCIES, OTHER_LATENCIES, RATE_DEFINITION, count, duration,
-    number, percent, whole,
-};
+use crate::numbers::{count, duration, number, percent, whole};
+use crate::words::{GOODPUT_DEFINITION, LAG_DEFINITION, MAIN_LATENCIES, OTHER_LATENCIES, RATE_DEFINITION};
 
 /// Every latency with its percentiles.
 pub(super) fn latencies(metrics: &Metrics) -> Markup {
@@ -256,12 +254,8 @@ fn failures(counts: &Counts) -> Markup {
 pub(super) fn series(summary: &Summary) -> Markup {
     let series = &summary.series;
     let ms = |value: Option<&Option<f64>>| value.copied().flatten().map(number).unwrap_or_default();
-    let at = |counts: &[u32], slice: usize| {
-        counts
-            .get(slice)
-            .map(|&number| count(number.into()))
-            .unwrap_or_default()
-    };
+    let at =
+        |counts: &[u32], slice: usize| counts.get(slice).map(|&number| count(number)).unwrap_or_default();
     html! {
         @if !series.sent.is_empty() {
             details.series {

@@ -4,7 +4,8 @@ use maud::{Markup, html};
 use reprise_contract::Summary;
 use reprise_contract::summary::{Distribution, Verdict};
 
-use crate::words::{self, count, duration, limits, number, percent};
+use crate::numbers::{count, duration, number, percent};
+use crate::words::{self, limits};
 
 /// The name, how it ended and why.
 pub(super) fn banner(summary: &Summary) -> Markup {

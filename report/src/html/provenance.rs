@@ -3,9 +3,8 @@
 use maud::{Markup, html};
 use reprise_contract::Summary;
 
-use crate::words::{
-    GOODPUT_DEFINITION, LAG_DEFINITION, MAIN_LATENCIES, OTHER_LATENCIES, RATE_DEFINITION, count,
-};
+use crate::numbers::count;
+use crate::words::{GOODPUT_DEFINITION, LAG_DEFINITION, MAIN_LATENCIES, OTHER_LATENCIES, RATE_DEFINITION};
 
 /// What was chosen, by whom and with which digests.
 pub(super) fn provenance(summary: &Summary) -> Markup {
