@@ -32,6 +32,14 @@ impl Control {
         self.cause.get()
     }
 
+    /// The same control, for one runtime: to wait for its end takes no lock that other runtimes share.
+    pub(crate) fn for_runtime(&self) -> Self {
+        Self {
+            stopped: self.stopped.child_token(),
+            cause: self.cause.clone(),
+        }
+    }
+
     pub(crate) fn stop(&self, cause: StopCause) {
         self.cause.get_or_init(|| cause);
         self.stopped.cancel();

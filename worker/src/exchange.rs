@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Version};
+use http_body::Frame;
 use http_body_util::Full;
 use hyper::body::Incoming;
 use reprise_contract::FailureCause;
@@ -14,6 +15,8 @@ use crate::answer::{AnswerReader, Fault, refusal_text};
 use crate::clock::Clock;
 use crate::connection::{Connection, Pool};
 
+/// How long the end of an answer is waited for after it said that it is done.
+const END_LIMIT: Duration = Duration::from_millis(100);
 /// The most bytes that are read of an answer that is no success.
 const MAX_REFUSAL_BYTES: usize = 64 << 10;
 
@@ -42,7 +45,13 @@ pub(crate) async fn exchange(
         None => open(pool, clock, seen).await?,
     };
     let result = talk(&mut connection, pool, clock, headers, body, keep_text, seen).await;
-    seen.times.done = Some(clock.now());
+    // An answer is complete when its last bytes were read; a failure, when it is known.
+    let done = if result.is_ok() {
+        clock.at(connection.stamps().last_read())
+    } else {
+        clock.now()
+    };
+    seen.times.done = Some(done);
     pool.give_back(connection).await;
     result
 }
@@ -107,7 +116,7 @@ async fn read_answer(
     let is_stream = is_event_stream(answer.headers());
     let mut body = answer.into_body();
     let reader = seen.reader.insert(AnswerReader::new(is_stream, keep_text));
-    while let Some(frame) = connection.frame(&mut body).await? {
+    while let Some(frame) = next_frame(connection, &mut body, reader.is_done()).await? {
         let Ok(bytes) = frame.into_data() else { continue };
         let at = clock.at(connection.stamps().last_read());
         seen.times.first_chunk.get_or_insert(at);
@@ -115,6 +124,20 @@ async fn read_answer(
         reader.push(&bytes, at)?;
     }
     reader.finish(clock.at(connection.stamps().last_read()))
+}
+
+/// The next frame of an answer's body. After `[DONE]` the answer is whole: its end is waited for only shortly, so that the
+/// connection can be used again, and does not matter otherwise.
+async fn next_frame(
+    connection: &mut Connection,
+    body: &mut Incoming,
+    is_done: bool,
+) -> Result<Option<Frame<Bytes>>, Fault> {
+    if !is_done {
+        return connection.frame(body).await;
+    }
+    let end = tokio::time::timeout(END_LIMIT, connection.frame(body)).await;
+    Ok(end.unwrap_or(Ok(None)).unwrap_or(None))
 }
 
 async fn read_refusal(

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use reprise_content::schedule::Request;
 use reprise_content::store::{BodyRef, TurnRef};
-use reprise_content::template::{Exchange, Rendered, escape};
+use reprise_content::template::{Exchange, Rendered};
 use reprise_contract::outcome::{Times, Tokens};
 use reprise_contract::{Ending, NotSentReason, Outcome, Phase, TokenSource};
 
@@ -106,12 +106,12 @@ impl Session<'_> {
             }
         };
         let is_completed = ended.ending == Ending::Completed;
-        let answer = record(self.worker, index, request, ended, seen);
+        let heard = record(self.worker, index, request, ended, seen);
         if builds_on_answers {
-            self.is_broken |= !is_completed;
+            self.is_broken |= !is_completed || heard.has_other_content;
             self.earlier.push(Exchange {
                 turn: request.turn,
-                answer: escape(&answer),
+                answer: Bytes::from(heard.text),
             });
         }
     }
@@ -147,8 +147,8 @@ impl Session<'_> {
     }
 }
 
-/// Records a turn's outcome; gives back the text of its answer.
-fn record(worker: &Worker, index: u32, request: Request, ended: Ended, seen: Seen) -> String {
+/// Records a turn's outcome; gives back what its answer said.
+fn record(worker: &Worker, index: u32, request: Request, ended: Ended, seen: Seen) -> Heard {
     let turn = worker.turn(request);
     let Seen {
         times,
@@ -192,7 +192,7 @@ fn record(worker: &Worker, index: u32, request: Request, ended: Ended, seen: See
         target: worker.target_index(turn.session()),
     };
     worker.recorder.record(outcome, &heard.gaps_ns);
-    heard.text
+    heard
 }
 
 /// As the server says, else as the trace does.

@@ -85,6 +85,7 @@ pub(crate) struct Start {
 /// One runtime at work.
 pub(crate) struct Worker {
     shared: Arc<Shared>,
+    control: Control,
     pub(crate) clock: Clock,
     pub(crate) recorder: Recorder,
     pools: Vec<Rc<Pool>>,
@@ -130,6 +131,7 @@ async fn replay(
     };
 
     let worker = Rc::new(Worker {
+        control: shared.control.for_runtime(),
         shared,
         clock: Clock::starting_at(t0),
         recorder,
@@ -232,7 +234,7 @@ impl Worker {
     }
 
     pub(crate) fn control(&self) -> &Control {
-        &self.shared.control
+        &self.control
     }
 
     /// The request in place `index` of the schedule.

@@ -12,8 +12,8 @@ pub(crate) struct Message {
     pub(crate) has_output: bool,
     /// It bears content: output that is not reasoning.
     pub(crate) has_content: bool,
-    /// The content of the first choice.
-    pub(crate) text: String,
+    /// The content of the first choice, where it says something.
+    pub(crate) text: Option<Text>,
     /// A choice says why it ended.
     pub(crate) is_finished: bool,
     pub(crate) usage: Option<Usage>,
@@ -33,6 +33,15 @@ pub(crate) struct Usage {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub(crate) struct PromptTokensDetails {
     pub(crate) cached_tokens: Option<u32>,
+}
+
+/// The content of a choice.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Text {
+    /// A string, as the server escaped it, without its quotes: so it goes into the next body without loss.
+    Escaped(String),
+    /// Something that is no string, such as a list of parts.
+    Other,
 }
 
 /// Reads one JSON message.
@@ -61,11 +70,21 @@ pub(crate) fn read(json: &[u8]) -> Result<Message, serde_json::Error> {
         // A stream of several choices has one in each chunk, told by its index.
         if choice.index.map_or(place == 0, |index| index.get() == "0") {
             message.text = content
-                .and_then(|content| serde_json::from_str(content.get()).ok())
-                .unwrap_or_default();
+                .filter(|content| says_something(Some(content)))
+                .map(Text::of);
         }
     }
     Ok(message)
+}
+
+impl Text {
+    fn of(content: &RawValue) -> Self {
+        let inside = content
+            .get()
+            .strip_prefix('"')
+            .and_then(|rest| rest.strip_suffix('"'));
+        inside.map_or(Self::Other, |inside| Self::Escaped(inside.to_owned()))
+    }
 }
 
 #[derive(Deserialize)]
@@ -231,9 +250,13 @@ mod tests {
     #[test]
     fn text_is_that_of_the_first_choice() {
         let json = r#"{"choices":[{"delta":{"content":"a\n"}},{"delta":{"content":"b"}}]}"#;
-        assert_eq!(message(json).text, "a\n");
+        assert_eq!(message(json).text, Some(Text::Escaped("a\\n".to_owned())));
         let of_the_second = r#"{"choices":[{"index":1,"delta":{"content":"b"}}]}"#;
-        assert_eq!(message(of_the_second).text, "");
+        assert_eq!(message(of_the_second).text, None);
+        assert_eq!(
+            message(r#"{"choices":[{"message":{"content":[{"text":"a"}]}}]}"#).text,
+            Some(Text::Other)
+        );
     }
 
     #[test]

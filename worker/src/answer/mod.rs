@@ -5,7 +5,7 @@ mod sse;
 
 use reprise_contract::{FailureCause, Gaps};
 
-use message::{Message, Usage};
+use message::{Message, Text, Usage};
 use sse::{Event, EventReader};
 
 /// The most bytes that are read of a body that is not a stream.
@@ -44,8 +44,10 @@ pub(crate) struct Heard {
     pub(crate) gaps: Gaps,
     /// Each gap between these chunks, for the histogram.
     pub(crate) gaps_ns: Vec<u64>,
-    /// The content of the first choice; only where it was asked for.
+    /// The content of the first choice, escaped for the inside of a JSON string; only where it was asked for.
     pub(crate) text: String,
+    /// Some of that content is no string, so the text is not all there is.
+    pub(crate) has_other_content: bool,
 }
 
 /// Reads an answer as it arrives.
@@ -53,6 +55,7 @@ pub(crate) struct AnswerReader {
     form: Form,
     keep_text: bool,
     is_finished: bool,
+    is_done: bool,
     fault: Option<Fault>,
     heard: Heard,
 }
@@ -78,6 +81,7 @@ impl AnswerReader {
             form,
             keep_text,
             is_finished: false,
+            is_done: false,
             fault: None,
             heard,
         }
@@ -120,6 +124,11 @@ impl AnswerReader {
         self.fault.take().map_or(Ok(()), Err)
     }
 
+    /// Whether the stream has said `[DONE]`: nothing more is to come, however the connection ends.
+    pub(crate) fn is_done(&self) -> bool {
+        self.is_done
+    }
+
     /// What was heard so far, complete or not.
     pub(crate) fn into_heard(self) -> Heard {
         self.heard
@@ -133,6 +142,7 @@ impl AnswerReader {
             });
         } else if data == b"[DONE]" {
             self.is_finished = true;
+            self.is_done = true;
         } else if !data.is_empty() {
             self.hear_json(event.data, at);
         }
@@ -159,8 +169,10 @@ impl AnswerReader {
             self.heard.usage_at = Some(at);
         }
         self.is_finished |= message.is_finished;
-        if self.keep_text {
-            self.heard.text.push_str(&message.text);
+        match message.text {
+            Some(Text::Escaped(text)) if self.keep_text => self.heard.text.push_str(&text),
+            Some(Text::Other) => self.heard.has_other_content = true,
+            _ => {}
         }
         if self.heard.is_stream && message.has_output {
             self.hear_output(at);

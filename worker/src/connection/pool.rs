@@ -1,6 +1,7 @@
 //! Connections of one runtime to one target.
 
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,7 +20,7 @@ pub(crate) struct Pool {
     target: Target,
     addresses: Resolved,
     tls: Option<Arc<ClientConfig>>,
-    idle: RefCell<Vec<Connection>>,
+    idle: RefCell<VecDeque<Connection>>,
     opened: Cell<usize>,
 }
 
@@ -41,7 +42,7 @@ impl Pool {
     /// An idle connection that still works.
     pub(crate) async fn take_idle(&self) -> Option<Connection> {
         loop {
-            let mut connection = self.idle.borrow_mut().pop()?;
+            let mut connection = self.idle.borrow_mut().pop_back()?;
             if connection.idle_since.elapsed() < IDLE_LIMIT && connection.is_ready().await {
                 return Some(connection);
             }
@@ -58,7 +59,15 @@ impl Pool {
     pub(crate) async fn give_back(&self, mut connection: Connection) {
         if connection.is_ready().await {
             connection.idle_since = Instant::now();
-            self.idle.borrow_mut().push(connection);
+            let mut idle = self.idle.borrow_mut();
+            idle.push_back(connection);
+            // The oldest are closed, so that they do not hold descriptors until the end.
+            while idle
+                .front()
+                .is_some_and(|oldest| oldest.idle_since.elapsed() >= IDLE_LIMIT)
+            {
+                idle.pop_front();
+            }
         }
     }
 }
