@@ -11,9 +11,20 @@ const SUB_BITS: u32 = SUB_BUCKETS.trailing_zeros();
 
 /// Counts of values in nanoseconds. Serialised as `[bucket, count]` pairs, empty buckets left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Vec<(u32, u64)>", into = "Vec<(u32, u64)>")]
+#[serde(try_from = "Vec<(u32, u64)>", into = "Vec<(u32, u64)>")]
 pub struct Histogram {
     counts: Vec<u64>,
+}
+
+/// A bucket that the layout does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "Cannot read a histogram: bucket {bucket} is beyond the last one, {}. Use a file that this version wrote.",
+    bucket_of(u64::MAX)
+)]
+pub struct UnknownBucket {
+    /// The bucket.
+    pub bucket: u32,
 }
 
 impl Histogram {
@@ -63,16 +74,18 @@ impl Histogram {
     }
 }
 
-impl From<Vec<(u32, u64)>> for Histogram {
-    fn from(pairs: Vec<(u32, u64)>) -> Self {
+impl TryFrom<Vec<(u32, u64)>> for Histogram {
+    type Error = UnknownBucket;
+
+    fn try_from(pairs: Vec<(u32, u64)>) -> Result<Self, UnknownBucket> {
         let mut histogram = Self::default();
-        for (bucket, count) in pairs
-            .into_iter()
-            .filter(|(bucket, _)| *bucket <= bucket_of(u64::MAX))
-        {
+        for (bucket, count) in pairs {
+            if bucket > bucket_of(u64::MAX) {
+                return Err(UnknownBucket { bucket });
+            }
             histogram.add(bucket, count);
         }
-        histogram
+        Ok(histogram)
     }
 }
 
@@ -174,5 +187,16 @@ mod tests {
         histogram.record(1_234_567);
         let json = serde_json::to_string(&histogram).unwrap();
         assert_eq!(serde_json::from_str::<Histogram>(&json).unwrap(), histogram);
+    }
+
+    #[test]
+    fn an_unknown_bucket_is_an_error_that_names_it() {
+        let last = bucket_of(u64::MAX);
+        assert!(serde_json::from_str::<Histogram>(&format!("[[{last},1]]")).is_ok());
+        let error = serde_json::from_str::<Histogram>(&format!("[[3,1],[{},1]]", last + 1)).unwrap_err();
+        assert!(
+            error.to_string().contains(&format!("bucket {}", last + 1)),
+            "{error}"
+        );
     }
 }

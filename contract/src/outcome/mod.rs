@@ -38,8 +38,10 @@ pub enum FailureCause {
     Dns,
     /// The target refused the connection.
     ConnectionRefused,
-    /// No connection for another reason (unreachable network, no local port or file descriptor).
+    /// No connection for another reason, such as an unreachable network.
     ConnectionFailed,
+    /// No file descriptor or local port was left on the generator's side: the target was not asked.
+    LocalLimit,
     /// The TLS handshake failed.
     Tls,
     /// The connection was closed or reset before a complete answer.

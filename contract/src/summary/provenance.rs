@@ -80,6 +80,6 @@ pub struct TargetProvenance {
 pub struct Host {
     /// Operating system and architecture, such as `linux/x86_64`.
     pub platform: String,
-    /// Threads that sent, one a core.
+    /// Threads that sent, each with a runtime of its own.
     pub threads: u32,
 }
