@@ -11,6 +11,8 @@ mod clock;
 mod connection;
 mod control;
 mod exchange;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod gate;
 mod headers;
 mod plan;
