@@ -115,6 +115,20 @@ pub enum DatasetWarning {
         /// How many.
         records: u64,
     },
+    /// Shards of other splits in the folder, which were not read.
+    SplitsLeftOut {
+        /// The split that was read.
+        read: String,
+        /// The others.
+        left_out: Vec<String>,
+    },
+    /// The shards' names promise more shards than there are.
+    ShardsMissing {
+        /// How many there are.
+        there: usize,
+        /// How many there should be.
+        of: usize,
+    },
     /// In all records the hash ids cover less than the input, as they do when the block size is too small.
     BlockSizeTooSmall {
         /// The block size in use.
@@ -141,6 +155,8 @@ impl DatasetWarning {
             Self::DelaysWithoutPredecessor { .. } => "DelaysWithoutPredecessor",
             Self::TurnsBeforeTheirPredecessor { .. } => "TurnsBeforeTheirPredecessor",
             Self::RecordsOutOfOrder { .. } => "RecordsOutOfOrder",
+            Self::SplitsLeftOut { .. } => "SplitsLeftOut",
+            Self::ShardsMissing { .. } => "ShardsMissing",
             Self::BlockSizeTooSmall { .. } => "BlockSizeTooSmall",
         }
     }
@@ -207,6 +223,16 @@ impl fmt::Display for DatasetWarning {
                 "{} an earlier time than the record before it. The schedule sorts by time and keeps the order of the \
                  trace among equal times.",
                 have(*records, "record")
+            ),
+            Self::SplitsLeftOut { read, left_out } => write!(
+                formatter,
+                "Only the split {read} was read, not {}. Name a shard of another split to replay that one.",
+                left_out.join(", ")
+            ),
+            Self::ShardsMissing { there, of } => write!(
+                formatter,
+                "By their names there are {of} shards, and {there} of them were found and read. Get the others if the \
+                 whole trace is meant."
             ),
             Self::BlockSizeTooSmall { block_size, fits } => {
                 write!(

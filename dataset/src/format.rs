@@ -5,6 +5,7 @@ use std::fmt;
 use crate::json::Members;
 use crate::nearest::{did_you_mean, nearest};
 use crate::options::{OptionName, Options};
+use crate::parquet_trace::ParquetError;
 use crate::read::RecordReader;
 use crate::timestamp::TimestampUnit;
 use crate::{mooncake_trace, workload_trace};
@@ -106,6 +107,28 @@ impl Format {
         match self {
             Self::MooncakeTrace => TimestampUnit::Milliseconds,
             Self::WorkloadTrace => TimestampUnit::Seconds,
+        }
+    }
+
+    /// Whether it reads Parquet, and not only lines.
+    #[must_use]
+    pub const fn reads_parquet(self) -> bool {
+        match self {
+            Self::MooncakeTrace => true,
+            Self::WorkloadTrace => false,
+        }
+    }
+
+    /// Refuses Parquet for a format that does not read it.
+    ///
+    /// # Errors
+    ///
+    /// When it does not; the error names the formats that do.
+    pub fn check_reads_parquet(self) -> Result<(), ParquetError> {
+        if self.reads_parquet() {
+            Ok(())
+        } else {
+            Err(ParquetError::Format { format: self })
         }
     }
 

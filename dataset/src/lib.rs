@@ -2,7 +2,8 @@
 //!
 //! [`read`] takes the lines of a trace in one of the [`Format`]s and hands out [`reprise_content::Turn`]s, one at a time
 //! and in the order of the file. It never holds more than one line. A trace with any line that is wrong is refused as a
-//! whole, with every such line counted and the first ones named.
+//! whole, with every such line counted and the first ones named. [`read_parquet`] does the same with the rows of Parquet
+//! files.
 //!
 //! ```
 //! use reprise_dataset::{Format, Options, ReadError, read};
@@ -34,8 +35,11 @@ mod mooncake_trace;
 mod named_counts;
 mod nearest;
 mod options;
+mod parquet_trace;
+mod position;
 mod read;
 mod recorded_body;
+mod records;
 mod refusal;
 mod timestamp;
 mod workload_trace;
@@ -46,6 +50,7 @@ pub use headers::{HeaderName, HeaderNameError};
 pub use inspection::{Inspection, Inspector};
 pub use named_counts::NamedCounts;
 pub use options::{OptionName, Options, OptionsError, UnknownColumns};
+pub use parquet_trace::{ParquetError, ParquetShard, ParquetTrace, RefusedColumn, is_parquet, read_parquet};
 pub use read::{ReadError, read};
 pub use refusal::{BadLine, BadLines, NoColumnFits};
 pub use timestamp::TimestampUnit;

@@ -2,6 +2,8 @@
 
 use std::io::{self, BufRead, Read};
 
+use crate::position::Position;
+use crate::records::{Record, Records, RecordsError};
 use crate::refusal::LineError;
 
 /// A line longer than this is no record but a file of another kind.
@@ -17,14 +19,6 @@ pub(crate) struct Lines<'a> {
     max_bytes: usize,
 }
 
-/// A line with something on it.
-pub(crate) struct Line<'a> {
-    /// Where it stands in the file, from 1, blank lines counted.
-    pub(crate) number: u32,
-    /// Its text, without what ends it and without blanks around it.
-    pub(crate) text: Result<&'a str, LineError>,
-}
-
 impl<'a> Lines<'a> {
     pub(crate) fn new(trace: &'a mut dyn BufRead) -> Self {
         Self {
@@ -33,51 +27,6 @@ impl<'a> Lines<'a> {
             number: 0,
             blank: 0,
             max_bytes: MAX_LINE_BYTES,
-        }
-    }
-
-    /// How many lines with nothing but blanks there were so far.
-    pub(crate) fn blank(&self) -> u32 {
-        self.blank
-    }
-
-    /// The next line that has something on it, `None` at the end of the file. A byte order mark at the file's start is
-    /// dropped.
-    pub(crate) fn next(&mut self) -> Result<Option<Line<'_>>, LinesError> {
-        loop {
-            let is_too_long = match self.read_line() {
-                Ok(None) => return Ok(None),
-                Ok(Some(is_too_long)) => is_too_long,
-                Err(source) => {
-                    return Err(LinesError::Io {
-                        after: self.number,
-                        source,
-                    });
-                }
-            };
-            self.number = self.number.checked_add(1).ok_or(LinesError::TooMany)?;
-            if is_too_long {
-                let text = Err(LineError::TooLong { max: self.max_bytes });
-                return Ok(Some(Line {
-                    number: self.number,
-                    text,
-                }));
-            }
-            if self.number == 1 && self.buffer.starts_with("\u{feff}".as_bytes()) {
-                self.buffer.drain(..3);
-            }
-            if self.buffer.trim_ascii().is_empty() {
-                self.blank += 1;
-                continue;
-            }
-            let text = std::str::from_utf8(self.buffer.trim_ascii());
-            let text = text.map_err(|error| LineError::NotUtf8 {
-                byte: error.valid_up_to() + 1,
-            });
-            return Ok(Some(Line {
-                number: self.number,
-                text,
-            }));
         }
     }
 
@@ -100,13 +49,50 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Why the lines cannot be read on.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum LinesError {
-    #[error("reading stopped after line {after}")]
-    Io { after: u32, source: io::Error },
-    #[error("more than 4,294,967,295 lines")]
-    TooMany,
+impl Records for Lines<'_> {
+    /// The next line that has something on it, `None` at the end of the file. A byte order mark at the file's start is
+    /// dropped.
+    fn next(&mut self) -> Result<Option<Record<'_>>, RecordsError> {
+        loop {
+            let is_too_long = match self.read_line() {
+                Ok(None) => return Ok(None),
+                Ok(Some(is_too_long)) => is_too_long,
+                Err(source) => {
+                    return Err(RecordsError::Io {
+                        after: self.number,
+                        source,
+                    });
+                }
+            };
+            self.number = self.number.checked_add(1).ok_or(RecordsError::TooMany)?;
+            if is_too_long {
+                let text = Err(LineError::TooLong { max: self.max_bytes });
+                return Ok(Some(Record {
+                    position: Position::line(self.number),
+                    text,
+                }));
+            }
+            if self.number == 1 && self.buffer.starts_with("\u{feff}".as_bytes()) {
+                self.buffer.drain(..3);
+            }
+            if self.buffer.trim_ascii().is_empty() {
+                self.blank += 1;
+                continue;
+            }
+            let text = std::str::from_utf8(self.buffer.trim_ascii());
+            let text = text.map_err(|error| LineError::NotUtf8 {
+                byte: error.valid_up_to() + 1,
+            });
+            return Ok(Some(Record {
+                position: Position::line(self.number),
+                text,
+            }));
+        }
+    }
+
+    fn blank_lines(&self) -> u32 {
+        self.blank
+    }
 }
 
 #[cfg(test)]
@@ -120,7 +106,7 @@ mod tests {
         };
         let mut all = Vec::new();
         while let Some(line) = lines.next().unwrap() {
-            all.push((line.number, line.text.ok().map(ToOwned::to_owned)));
+            all.push((line.position.number(), line.text.ok().map(ToOwned::to_owned)));
         }
         all
     }
@@ -150,9 +136,9 @@ mod tests {
         let mut trace = &b"\xef\xbb\xbf \t\r\n\na\r\n\n"[..];
         let mut lines = Lines::new(&mut trace);
         let line = lines.next().unwrap().unwrap();
-        assert_eq!((line.number, line.text.unwrap()), (3, "a"));
+        assert_eq!((line.position.number(), line.text.unwrap()), (3, "a"));
         assert!(lines.next().unwrap().is_none());
-        assert_eq!(lines.blank(), 3);
+        assert_eq!(lines.blank_lines(), 3);
     }
 
     #[test]
@@ -166,6 +152,6 @@ mod tests {
         let mut trace = io::BufReader::new((&b"a\nb"[..]).chain(Failing));
         let mut lines = Lines::new(&mut trace);
         assert!(lines.next().unwrap().is_some());
-        assert!(matches!(lines.next(), Err(LinesError::Io { after: 1, .. })));
+        assert!(matches!(lines.next(), Err(RecordsError::Io { after: 1, .. })));
     }
 }

@@ -12,6 +12,7 @@ use crate::facts::DatasetWarning;
 use crate::format::Format;
 use crate::json::{self, Kind, Members};
 use crate::options::Options;
+use crate::position::Position;
 use crate::read::{RecordReader, Remarks};
 use crate::recorded_body::Oddities;
 use crate::refusal::LineError;
@@ -50,10 +51,9 @@ pub(crate) struct Reader {
 }
 
 /// Whether first turns have a time. The first record decides.
-#[derive(Clone, Copy)]
 struct Timing {
     is_timed: bool,
-    decided_by: u32,
+    decided_by: Position,
 }
 
 impl Reader {
@@ -69,11 +69,12 @@ impl Reader {
         }
     }
 
-    fn record(&mut self, line: u32, record: &Members<'_>) -> Result<Turn, RecordError> {
+    fn record(&mut self, position: &Position, record: &Members<'_>) -> Result<Turn, RecordError> {
         let timestamp = record.get_non_null("timestamp");
-        let timing = *self.timing.get_or_insert(Timing {
+        let line = position.number();
+        let timing = self.timing.get_or_insert_with(|| Timing {
             is_timed: timestamp.is_some(),
-            decided_by: line,
+            decided_by: position.clone(),
         });
         let session_id = record
             .get_non_null("session_id")
@@ -103,7 +104,7 @@ impl Reader {
             input_tokens: input.tokens(),
             output_tokens,
         };
-        self.sessions.follow(session_id.as_deref(), line, this_turn)?;
+        self.sessions.follow(session_id.as_deref(), position, this_turn)?;
         let input_tokens = input.tokens();
         let (body, is_constrained) = self.body(line, input, extra)?;
         self.delays_on_first_turns += u64::from(place.is_first && delay_ns.is_some());
@@ -150,8 +151,8 @@ impl Reader {
 }
 
 impl RecordReader for Reader {
-    fn turn(&mut self, line: u32, record: &Members<'_>) -> Result<Turn, LineError> {
-        Ok(self.record(line, record)?)
+    fn turn(&mut self, position: &Position, record: &Members<'_>) -> Result<Turn, LineError> {
+        Ok(self.record(position, record)?)
     }
 
     fn advice(&self) -> Option<String> {
@@ -174,11 +175,15 @@ impl RecordReader for Reader {
 }
 
 impl Timing {
-    fn check(self, has_timestamp: bool) -> Result<(), RecordError> {
-        let decided_by = self.decided_by;
+    fn check(&self, has_timestamp: bool) -> Result<(), RecordError> {
+        let decided_by = || self.decided_by.clone();
         match (self.is_timed, has_timestamp) {
-            (true, false) => Err(RecordError::FirstTurnUntimed { decided_by }),
-            (false, true) => Err(RecordError::FirstTurnTimed { decided_by }),
+            (true, false) => Err(RecordError::FirstTurnUntimed {
+                decided_by: decided_by(),
+            }),
+            (false, true) => Err(RecordError::FirstTurnTimed {
+                decided_by: decided_by(),
+            }),
             _ => Ok(()),
         }
     }

@@ -7,15 +7,18 @@ use reprise_content::Turn;
 use crate::facts::{DatasetWarning, Facts};
 use crate::format::Format;
 use crate::json::Members;
-use crate::lines::{Lines, LinesError};
+use crate::lines::Lines;
 use crate::named_counts::NamedCounts;
 use crate::options::{Options, OptionsError, UnknownColumns};
+use crate::parquet_trace::ParquetError;
+use crate::position::Position;
+use crate::records::{Records, RecordsError};
 use crate::refusal::{BadLines, LineError, NoColumnFits, UnknownColumn};
 
 /// What a format knows that others do not: how one record becomes a turn.
 pub(crate) trait RecordReader {
     /// The turn that a record stands for. Columns that the format does not know were taken care of.
-    fn turn(&mut self, line: u32, record: &Members<'_>) -> Result<Turn, LineError>;
+    fn turn(&mut self, position: &Position, record: &Members<'_>) -> Result<Turn, LineError>;
 
     /// Advice that only the sight of all bad lines can give.
     fn advice(&self) -> Option<String>;
@@ -47,38 +50,47 @@ pub fn read<E>(
     options: &Options,
     sink: &mut dyn FnMut(Turn) -> Result<(), E>,
 ) -> Result<Facts, ReadError<E>> {
+    read_records(format, &mut Lines::new(trace), options, sink)
+}
+
+/// Reads the records of a trace of any kind, as [`read`] does those on lines.
+pub(crate) fn read_records<E>(
+    format: Format,
+    records: &mut dyn Records,
+    options: &Options,
+    sink: &mut dyn FnMut(Turn) -> Result<(), E>,
+) -> Result<Facts, ReadError<E>> {
     options.check(format)?;
     let mut reader = format.reader(options);
     let mut columns = Columns::new(format, options.unknown_columns);
-    let mut lines = Lines::new(trace);
     let mut facts = Facts::default();
     let mut bad = BadLines::default();
 
-    while let Some(line) = lines.next()? {
-        let number = line.number;
-        let record = match line.text.and_then(|text| Ok(Members::parse(text)?)) {
+    while let Some(record) = records.next()? {
+        let position = record.position;
+        let record = match record.text.and_then(|text| Ok(Members::parse(text)?)) {
             Ok(record) => record,
             Err(error) => {
-                bad.add(number, error);
+                bad.add(position, error);
                 continue;
             }
         };
-        columns.check_first_record(number, &record)?;
+        columns.check_first_record(&position, &record)?;
         let turn = columns
             .check(&record)
             .map_err(LineError::from)
-            .and_then(|()| reader.turn(number, &record));
+            .and_then(|()| reader.turn(&position, &record));
         match turn {
             Ok(turn) if bad.is_empty() => {
                 facts.add(&turn);
                 sink(turn).map_err(ReadError::Sink)?;
             }
             Ok(_) => {}
-            Err(error) => bad.add(number, error),
+            Err(error) => bad.add(position, error),
         }
     }
 
-    facts.blank_lines = lines.blank();
+    facts.blank_lines = records.blank_lines();
     if !bad.is_empty() {
         return Err(ReadError::BadLines(bad.with_advice(reader.advice())));
     }
@@ -112,7 +124,7 @@ impl Columns {
     }
 
     /// A trace of another format is refused at its first record, however long it is.
-    fn check_first_record(&mut self, line: u32, record: &Members<'_>) -> Result<(), NoColumnFits> {
+    fn check_first_record(&mut self, position: &Position, record: &Members<'_>) -> Result<(), NoColumnFits> {
         let is_first = !std::mem::replace(&mut self.has_seen_a_record, true);
         if is_first && !record.iter().any(|member| self.knows(&member.key)) {
             let columns = record
@@ -121,7 +133,7 @@ impl Columns {
                 .collect();
             return Err(NoColumnFits {
                 format: self.format,
-                line,
+                position: position.clone(),
                 columns,
             });
         }
@@ -171,9 +183,9 @@ pub enum ReadError<E> {
         /// What stopped it.
         source: io::Error,
     },
-    /// More lines than can be numbered.
-    #[error("it has more than 4,294,967,295 lines. Split it.")]
-    TooManyLines,
+    /// More records than can be numbered.
+    #[error("it has more than 4,294,967,295 records. Split it.")]
+    TooManyRecords,
     /// Not one record.
     #[error("it is empty{}. Point dataset.source at a trace with at least one record.", blanks(*.blank_lines))]
     Empty {
@@ -186,16 +198,20 @@ pub enum ReadError<E> {
     /// Some lines are wrong.
     #[error(transparent)]
     BadLines(BadLines),
+    /// A trace in Parquet that cannot be used.
+    #[error(transparent)]
+    Parquet(#[from] ParquetError),
     /// The sink failed.
     #[error("{0}")]
     Sink(E),
 }
 
-impl<E> From<LinesError> for ReadError<E> {
-    fn from(error: LinesError) -> Self {
+impl<E> From<RecordsError> for ReadError<E> {
+    fn from(error: RecordsError) -> Self {
         match error {
-            LinesError::Io { after, source } => Self::Io { after, source },
-            LinesError::TooMany => Self::TooManyLines,
+            RecordsError::Io { after, source } => Self::Io { after, source },
+            RecordsError::TooMany => Self::TooManyRecords,
+            RecordsError::Parquet(error) => Self::Parquet(error),
         }
     }
 }

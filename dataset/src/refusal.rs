@@ -6,27 +6,28 @@ use crate::count::shortened;
 use crate::format::Format;
 use crate::json::JsonError;
 use crate::nearest::{did_you_mean, nearest};
+use crate::position::Position;
 use crate::{mooncake_trace, workload_trace};
 
-/// A line that is wrong.
+/// A line, or a row, that is wrong.
 #[derive(Debug)]
 pub struct BadLine {
-    line: u32,
+    position: Position,
     error: LineError,
 }
 
 impl BadLine {
-    /// Where it stands in the file, from 1, blank lines counted.
+    /// Where it stands in the trace, from 1, blank lines counted.
     #[must_use]
     pub fn line(&self) -> u32 {
-        self.line
+        self.position.number()
     }
 }
 
-/// `line 3: <what is wrong>. <how to fix it>.`
+/// `line 3: <what is wrong>. <how to fix it>.`, or `row 3 of part-0.parquet: …`.
 impl fmt::Display for BadLine {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "line {}: {}.", self.line, self.error)
+        write!(formatter, "{}: {}.", self.position, self.error)
     }
 }
 
@@ -37,6 +38,8 @@ pub(crate) enum LineError {
     TooLong { max: usize },
     #[error("not UTF-8 from byte {byte} on. Write the file in UTF-8")]
     NotUtf8 { byte: usize },
+    #[error("{0}. Remove the value or write one that JSON has")]
+    Row(#[source] serde_json::Error),
     #[error(transparent)]
     Json(#[from] JsonError),
     #[error(transparent)]
@@ -76,10 +79,10 @@ pub struct BadLines {
 impl BadLines {
     const SHOWN: usize = 20;
 
-    pub(crate) fn add(&mut self, line: u32, error: LineError) {
+    pub(crate) fn add(&mut self, position: Position, error: LineError) {
         self.total += 1;
         if self.first.len() < Self::SHOWN {
-            self.first.push(BadLine { line, error });
+            self.first.push(BadLine { position, error });
         }
     }
 
@@ -107,10 +110,11 @@ impl BadLines {
 /// A head line, then a line for each of the first bad lines, then how many more there are.
 impl fmt::Display for BadLines {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let noun = self.first.first().map_or("line", |bad| bad.position.noun());
         let lines = if self.total == 1 {
-            "1 line is".to_owned()
+            format!("1 {noun} is")
         } else {
-            format!("{} lines are", grouped(self.total))
+            format!("{} {noun}s are", grouped(self.total))
         };
         write!(formatter, "{lines} wrong, so nothing of it was used.")?;
         if let Some(advice) = &self.advice {
@@ -142,10 +146,10 @@ fn grouped(number: u64) -> String {
 }
 
 /// A trace whose first record has no column that the format knows.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct NoColumnFits {
     pub(crate) format: Format,
-    pub(crate) line: u32,
+    pub(crate) position: Position,
     pub(crate) columns: Vec<String>,
 }
 
@@ -157,11 +161,11 @@ impl fmt::Display for NoColumnFits {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             format,
-            line,
+            position,
             columns,
         } = self;
         if columns.is_empty() {
-            write!(formatter, "its first record (line {line}) has no columns at all.")?;
+            write!(formatter, "its first record ({position}) has no columns at all.")?;
         } else {
             let names: Vec<String> = columns
                 .iter()
@@ -177,7 +181,7 @@ impl fmt::Display for NoColumnFits {
             let names = names.join(", ");
             write!(
                 formatter,
-                "its first record (line {line}) has the columns {names}{more}, and {format} knows none of them."
+                "its first record ({position}) has the columns {names}{more}, and {format} knows none of them."
             )?;
         }
         formatter.write_str(" Choose the dataset.format that has the trace's columns:")?;
@@ -198,7 +202,7 @@ mod tests {
     fn twenty_lines_are_shown_and_the_rest_is_counted() {
         let mut bad = BadLines::default();
         for line in 1..=4332 {
-            bad.add(line, LineError::NotUtf8 { byte: 1 });
+            bad.add(Position::line(line), LineError::NotUtf8 { byte: 1 });
         }
         let text = bad.to_string();
         assert!(

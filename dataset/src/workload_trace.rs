@@ -8,6 +8,7 @@ use crate::format::Format;
 use crate::headers::{self, Dropped, HeaderName, HeadersError};
 use crate::json::{self, JsonError, Kind, Members};
 use crate::options::Options;
+use crate::position::Position;
 use crate::read::{RecordReader, Remarks};
 use crate::recorded_body::{Oddities, RecordedBody};
 use crate::refusal::LineError;
@@ -41,7 +42,7 @@ impl Reader {
         }
     }
 
-    fn record(&mut self, line: u32, record: &Members<'_>) -> Result<Turn, RecordError> {
+    fn record(&mut self, position: &Position, record: &Members<'_>) -> Result<Turn, RecordError> {
         let body = read_body(record)?;
         let recorded_ns = timestamp::from_number_or_text(
             record.get_non_null("timestamp").ok_or(RecordError::NoTimestamp)?,
@@ -67,7 +68,7 @@ impl Reader {
         self.records += 1;
         Ok(Turn {
             session,
-            line,
+            line: position.number(),
             recorded_ns: Some(recorded_ns),
             delay_ns: None,
             input_tokens: None,
@@ -81,8 +82,8 @@ impl Reader {
 }
 
 impl RecordReader for Reader {
-    fn turn(&mut self, line: u32, record: &Members<'_>) -> Result<Turn, LineError> {
-        Ok(self.record(line, record)?)
+    fn turn(&mut self, position: &Position, record: &Members<'_>) -> Result<Turn, LineError> {
+        Ok(self.record(position, record)?)
     }
 
     fn advice(&self) -> Option<String> {

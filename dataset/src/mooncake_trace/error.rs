@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use crate::count::CountError;
 use crate::facts::sizes_text;
 use crate::json::{JsonError, Kind};
+use crate::position::Position;
 use crate::timestamp::TimestampError;
 
 /// What is wrong with a record. Prints without the full stop.
@@ -77,15 +78,15 @@ pub(crate) enum RecordError {
     #[error("delay {0}")]
     Delay(TimestampError),
     #[error(
-        "the first turn of a session has no timestamp, but line {decided_by} has one. Give every first turn a \
+        "the first turn of a session has no timestamp, but {decided_by} has one. Give every first turn a \
          timestamp, or none"
     )]
-    FirstTurnUntimed { decided_by: u32 },
+    FirstTurnUntimed { decided_by: Position },
     #[error(
-        "the first turn of a session has a timestamp, but line {decided_by} has none. Give every first turn a \
+        "the first turn of a session has a timestamp, but {decided_by} has none. Give every first turn a \
          timestamp, or none"
     )]
-    FirstTurnTimed { decided_by: u32 },
+    FirstTurnTimed { decided_by: Position },
     #[error("session_id is {kind}. Write a string")]
     SessionIdKind { kind: Kind },
     #[error("session_id has escapes that name no character. Write it without them")]
@@ -93,13 +94,13 @@ pub(crate) enum RecordError {
     #[error("session_id is empty. Leave it out for a session of one turn")]
     SessionIdEmpty,
     #[error(
-        "the session has {mode} here and {first} on line {first_line}. Use one kind in all turns of a session: lengths \
+        "the session has {mode} here and {first} on {first_position}. Use one kind in all turns of a session: lengths \
          and texts, or messages, or payloads"
     )]
     MixedSession {
         mode: &'static str,
         first: &'static str,
-        first_line: u32,
+        first_position: Position,
     },
 }
 

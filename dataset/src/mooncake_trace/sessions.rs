@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::RecordError;
 use crate::facts::DatasetWarning;
+use crate::position::Position;
 
 /// The sessions seen so far. A record without an id is a session of its own, of which nothing is kept.
 #[derive(Debug, Default)]
@@ -19,8 +20,8 @@ pub(super) struct Sessions {
 #[derive(Debug)]
 struct Session {
     number: u32,
-    /// How its turns are said, and the line that says so first.
-    mode: Option<(Mode, u32)>,
+    /// How its turns are said, and the record that says so first.
+    mode: Option<(Mode, Position)>,
     previous_ns: Option<i64>,
     lengths: Lengths,
 }
@@ -131,18 +132,18 @@ impl Sessions {
     pub(super) fn follow(
         &mut self,
         id: Option<&str>,
-        line: u32,
+        position: &Position,
         turn: TurnOfSession,
     ) -> Result<(), RecordError> {
         let Some(session) = id.and_then(|id| self.by_id.get_mut(id)) else {
             return Ok(());
         };
-        let (first, first_line) = *session.mode.get_or_insert((turn.mode, line));
-        if first != turn.mode {
+        let (first, first_position) = session.mode.get_or_insert_with(|| (turn.mode, position.clone()));
+        if *first != turn.mode {
             return Err(RecordError::MixedSession {
                 mode: turn.mode.name(),
                 first: first.name(),
-                first_line,
+                first_position: first_position.clone(),
             });
         }
         if let (Some(previous), Some(now)) = (session.previous_ns, turn.recorded_ns) {

@@ -5,6 +5,7 @@
 mod conformance;
 mod mooncake_sessions;
 mod mooncake_trace;
+mod parquet_traces;
 mod published_traces;
 mod reading;
 mod workload_trace;
