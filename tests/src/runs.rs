@@ -64,6 +64,9 @@ impl Run {
     }
 }
 
+/// Batches that wait until the end, when they are read: more than any test has.
+const BATCHES: usize = 10_000;
+
 /// A replay under way.
 pub struct Running {
     /// Stops it.
@@ -79,7 +82,7 @@ impl Running {
     pub fn start(plan: Plan) -> Self {
         let control = Control::default();
         let schedule = plan.schedule.clone();
-        let (send_outcomes, outcomes) = mpsc::channel();
+        let (send_outcomes, outcomes) = mpsc::sync_channel(BATCHES);
         let (end, ended) = mpsc::channel();
         let of_thread = control.clone();
         thread::spawn(move || end.send(replay_plan(plan, &of_thread, &send_outcomes)));

@@ -193,9 +193,10 @@ fn is_event_stream(headers: &HeaderMap) -> bool {
 }
 
 /// The fault of a request that took longer than `timeout`.
-pub(crate) fn timeout_fault(timeout: Duration) -> Fault {
+pub(crate) fn timeout_fault(timeout: Duration, was_sent: bool) -> Fault {
+    let what = if was_sent { "complete answer" } else { "connection" };
     Fault::new(
         FailureCause::Timeout,
-        format!("no complete answer within {timeout:?} (target.timeout)"),
+        format!("no {what} within {timeout:?} (target.timeout)"),
     )
 }

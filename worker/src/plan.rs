@@ -22,7 +22,7 @@ pub struct Plan {
     pub targets: Vec<Target>,
     /// Headers of every request.
     pub headers: RequestHeaders,
-    /// The longest that one request may take, from its first byte to the end of its answer.
+    /// The longest that one request may take, from the moment it is to go to the end of its answer; connecting included.
     pub timeout: Duration,
     /// What to do with late requests.
     pub late_policy: LatePolicy,

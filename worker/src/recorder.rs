@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::SyncSender;
 
 use reprise_contract::{Ending, Histogram, Outcome, Phase};
 
@@ -18,11 +18,11 @@ pub(crate) struct Recorder {
 struct Inner {
     batch: Vec<Outcome>,
     gaps: Histogram,
-    batches: Sender<Vec<Outcome>>,
+    batches: SyncSender<Vec<Outcome>>,
 }
 
 impl Recorder {
-    pub(crate) fn new(batches: Sender<Vec<Outcome>>) -> Self {
+    pub(crate) fn new(batches: SyncSender<Vec<Outcome>>) -> Self {
         let inner = Inner {
             batch: Vec::new(),
             gaps: Histogram::default(),

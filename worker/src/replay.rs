@@ -49,14 +49,15 @@ pub enum ReplayError {
     Panicked,
 }
 
-/// Replays `plan`, sending its outcomes to `outcomes` in batches, every planned request exactly once. Blocks until the end.
+/// Replays `plan`, sending its outcomes to `outcomes` in batches, every planned request exactly once. Blocks until the end, and
+/// while `outcomes` is full: whoever receives them must keep up.
 ///
 /// # Errors
 /// When it cannot begin. What goes wrong with requests is in their outcomes.
 pub fn replay(
     plan: Plan,
     control: &Control,
-    outcomes: &mpsc::Sender<Vec<Outcome>>,
+    outcomes: &mpsc::SyncSender<Vec<Outcome>>,
 ) -> Result<Replayed, ReplayError> {
     let split = share_out(&plan.schedule, plan.threads);
     let threads = NonZeroUsize::new(split.len()).unwrap_or(NonZeroUsize::MIN);
@@ -108,7 +109,7 @@ fn share_out(schedule: &Schedule, threads: NonZeroUsize) -> Vec<Share> {
         .collect();
     let threads = threads.get().min(firsts.len()).max(1);
     if let Mode::Concurrency(sessions) = schedule.mode {
-        let sessions = sessions.get() as usize;
+        let sessions = (sessions.get() as usize).min(firsts.len()).max(1);
         let threads = threads.min(sessions);
         let list = Arc::new(SessionList::new(firsts));
         return (0..threads)
@@ -192,6 +193,6 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(sessions(&[0; 9], 2), [3, 2]);
-        assert_eq!(sessions(&[0], 2), [5]);
+        assert_eq!(sessions(&[0, 0, 0], 2), [2, 1], "no more than there are");
     }
 }

@@ -9,7 +9,7 @@ use reprise_contract::{Ending, NotSentReason, Outcome, Phase, TokenSource};
 
 use crate::answer::{AnswerReader, Fault, Heard};
 use crate::exchange::{Seen, exchange, timeout_fault};
-use crate::gate::Candidate;
+use crate::gate::{Candidate, not_sent_reason};
 use crate::thread::Worker;
 
 /// Replays the session that begins with request `first`, whose time has come. `due_ns` says since when.
@@ -27,7 +27,7 @@ pub(crate) async fn replay(worker: &Worker, first: u32, due_ns: i64) {
         let Some(next) = request.next else { return };
         index = next;
         let request = worker.request(next);
-        due_ns = worker.due_of_turn(request);
+        due_ns = worker.due_of_turn(request, due_ns);
         // A turn that cannot go is not waited for.
         if !session.is_broken {
             worker.wait_until_due(request, due_ns).await;
@@ -41,12 +41,6 @@ struct Session<'a> {
     earlier: Vec<Exchange>,
     /// A live answer is missing, so what builds on it cannot be sent.
     is_broken: bool,
-}
-
-/// Why a request that went has no complete answer.
-enum Interrupted {
-    Cancelled,
-    Failed(Fault),
 }
 
 /// What is known of a request before its answer: nothing of it where it never went.
@@ -72,13 +66,12 @@ impl Ended {
         }
     }
 
-    fn after_sending(result: Result<(), Interrupted>, asked: Asked) -> Self {
-        let (ending, error) = match result {
-            Ok(()) => (Ending::Completed, None),
-            Err(Interrupted::Cancelled) => (Ending::Cancelled, None),
-            Err(Interrupted::Failed(fault)) => (Ending::Failed(fault.cause), Some(fault.message)),
-        };
-        Self { ending, error, asked }
+    fn failed(fault: Fault, asked: Asked) -> Self {
+        Self {
+            ending: Ending::Failed(fault.cause),
+            error: Some(fault.message),
+            asked,
+        }
     }
 }
 
@@ -134,16 +127,33 @@ impl Session<'_> {
         let exchange = exchange(pool, worker.clock, headers, Bytes::from(body), keep_text, seen);
         let result = tokio::select! {
             biased;
-            () = worker.control().stopped() => Err(Interrupted::Cancelled),
-            result = tokio::time::timeout(worker.plan().timeout, exchange) => match result {
-                Ok(result) => result.map_err(Interrupted::Failed),
-                Err(_) => Err(Interrupted::Failed(timeout_fault(worker.plan().timeout))),
-            },
+            () = worker.control().stopped() => None,
+            result = tokio::time::timeout(worker.plan().timeout, exchange) => Some(result),
         };
-        if result.is_err() {
+        let was_sent = seen.times.sent.is_some();
+        let ending = |ending| Ended {
+            ending,
+            error: None,
+            asked,
+        };
+        let ended = match result {
+            Some(Ok(Ok(()))) => ending(Ending::Completed),
+            Some(Ok(Err(fault))) => Ended::failed(fault, asked),
+            Some(Err(_)) => Ended::failed(timeout_fault(worker.plan().timeout, was_sent), asked),
+            None if was_sent => ending(Ending::Cancelled),
+            // It was still waiting for its connection.
+            None => {
+                let reason = worker
+                    .control()
+                    .cause()
+                    .map_or(NotSentReason::RunCancelled, not_sent_reason);
+                return Ended::without_sending(Ending::NotSent(reason));
+            }
+        };
+        if ended.ending != Ending::Completed {
             seen.times.done.get_or_insert(worker.clock.now());
         }
-        Ended::after_sending(result, asked)
+        ended
     }
 }
 
@@ -179,7 +189,7 @@ fn record(worker: &Worker, index: u32, request: Request, ended: Ended, seen: See
         connect_ns,
         gaps: heard.gaps,
         output_chunks: heard.output_chunks,
-        input_tokens: input_tokens(&heard, turn),
+        input_tokens: input_tokens(&heard, request, turn),
         cached_tokens: heard
             .usage
             .and_then(|usage| usage.prompt_tokens_details?.cached_tokens),
@@ -195,13 +205,18 @@ fn record(worker: &Worker, index: u32, request: Request, ended: Ended, seen: See
     heard
 }
 
-/// As the server says, else as the trace does.
-fn input_tokens(heard: &Heard, turn: TurnRef<'_>) -> Option<Tokens> {
+/// As the server says, else as the trace does. A later turn of a live conversation sends more than its own words, and how many
+/// tokens that is nobody but the server knows.
+fn input_tokens(heard: &Heard, request: Request, turn: TurnRef<'_>) -> Option<Tokens> {
+    let sends_earlier_turns = request.place > 0 && matches!(turn.body(), BodyRef::Prompt { .. });
     let server = heard.usage.and_then(|usage| usage.prompt_tokens);
     let tokens = |count, source| Tokens { count, source };
     server
         .map(|count| tokens(count, TokenSource::ServerUsage))
-        .or_else(|| turn.input_tokens().map(|count| tokens(count, TokenSource::Trace)))
+        .or_else(|| {
+            let recorded = turn.input_tokens().filter(|_| !sends_earlier_turns);
+            recorded.map(|count| tokens(count, TokenSource::Trace))
+        })
 }
 
 /// As the server says, directly or by subtraction, else the chunks of the stream that bore output.

@@ -13,8 +13,8 @@ use rustls::ClientConfig;
 use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 
-use crate::clock::Clock;
-use crate::connection::Pool;
+use crate::clock::{Clock, nanos};
+use crate::connection::{IDLE_LIMIT, Pool};
 use crate::control::Control;
 use crate::gate::Gate;
 use crate::plan::Plan;
@@ -32,8 +32,9 @@ const WARM_UP_LIMIT: Duration = Duration::from_secs(5);
 const MAX_WARM_CONNECTIONS: usize = 1_024;
 /// Requests that are due within this time may want a connection each: 50 ms.
 const MOMENT_NS: i64 = 50_000_000;
-/// Sessions that are started before those already started get a turn.
-const STARTS_AT_ONCE: usize = 256;
+/// Sessions that are started before those already started get a turn: fewer than tokio polls in one go, so that no backlog
+/// grows.
+const STARTS_AT_ONCE: usize = 32;
 
 /// What all runtimes of a replay share; none of it is written to while requests are in flight, but for the hand-out of
 /// sessions in a closed loop.
@@ -97,7 +98,7 @@ pub(crate) fn run(
     shared: Arc<Shared>,
     share: Share,
     start: Start,
-    outcomes: mpsc::Sender<Vec<Outcome>>,
+    outcomes: mpsc::SyncSender<Vec<Outcome>>,
 ) -> Histogram {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -113,7 +114,7 @@ async fn replay(
     shared: Arc<Shared>,
     share: Share,
     start: Start,
-    outcomes: mpsc::Sender<Vec<Outcome>>,
+    outcomes: mpsc::SyncSender<Vec<Outcome>>,
 ) -> Histogram {
     let recorder = Recorder::new(outcomes);
     let prepared = prepare(&shared, &share).await;
@@ -157,45 +158,57 @@ async fn prepare(shared: &Shared, share: &Share) -> Result<(Timer, Vec<Rc<Pool>>
         .zip(&shared.addresses)
         .map(|(target, addresses)| Rc::new(Pool::new(target.clone(), addresses.clone(), shared.tls.clone())))
         .collect();
+    let connections = share.connections_at_once(&shared.plan);
     tokio::select! {
-        () = warm_up(&pools, share.connections_at_once(&shared.plan)) => {}
+        () = warm_up(&pools, &connections) => {}
         () = shared.control.stopped() => {}
     }
     Ok((timer, pools))
 }
 
-/// Opens connections before T0, so that the first requests do not wait for them. One that fails is not missed: requests open
-/// their own, and their outcomes say what went wrong.
-async fn warm_up(pools: &[Rc<Pool>], connections: usize) {
+/// Opens connections before T0, so many for each target, so that the first requests do not wait for them. One that fails is not
+/// missed: requests open their own, and their outcomes say what went wrong.
+async fn warm_up(pools: &[Rc<Pool>], connections: &[usize]) {
     let opening = TaskTracker::new();
-    for pool in pools.iter().cycle().take(connections) {
-        let pool = pool.clone();
-        opening.spawn_local(async move {
-            if let Ok(connection) = pool.open().await {
-                pool.give_back(connection).await;
-            }
-        });
+    for (pool, connections) in pools.iter().zip(connections) {
+        for _ in 0..*connections {
+            let pool = pool.clone();
+            opening.spawn_local(async move {
+                if let Ok(connection) = pool.open().await {
+                    pool.give_back(connection).await;
+                }
+            });
+        }
     }
     opening.close();
     let _ = tokio::time::timeout(WARM_UP_LIMIT, opening.wait()).await;
 }
 
-/// Starts each session when it is due.
+/// Starts each session when it is due, as long as any goes.
 async fn open_loop(worker: &Rc<Worker>, firsts: &[u32]) {
     let sessions = TaskTracker::new();
-    for (count, first) in firsts.iter().enumerate() {
-        let request = worker.request(*first);
+    let mut started = 0;
+    for first in firsts.iter().copied() {
+        let request = worker.request(first);
         let due_ns = request.offset_ns.unwrap_or_default();
         worker.wait_until_due(request, due_ns).await;
+        if !worker.still_sends(request, due_ns) {
+            break;
+        }
         let worker = worker.clone();
-        let first = *first;
         sessions.spawn_local(async move { session::replay(&worker, first, due_ns).await });
-        if count % STARTS_AT_ONCE == STARTS_AT_ONCE - 1 {
+        started += 1;
+        if started % STARTS_AT_ONCE == 0 {
             tokio::task::yield_now().await;
         }
     }
     sessions.close();
     sessions.wait().await;
+    // Those that do not go are noted when nothing is measured any more.
+    for first in firsts[started..].iter().copied() {
+        let due_ns = worker.request(first).offset_ns.unwrap_or_default();
+        session::replay(worker, first, due_ns).await;
+    }
 }
 
 /// Keeps so many sessions going from T0 on until the list is empty.
@@ -205,15 +218,17 @@ async fn closed_loop(worker: &Rc<Worker>, sessions: usize, list: &Arc<SessionLis
     for _ in 0..sessions {
         let (worker, list) = (worker.clone(), list.clone());
         going.spawn_local(async move {
-            while let Some(first) = list.take() {
+            while let Some(first) = worker.next_of(&list) {
                 session::replay(&worker, first, worker.clock.now()).await;
-                // After a stop, sessions end without waiting for anything.
-                tokio::task::yield_now().await;
             }
         });
     }
     going.close();
     going.wait().await;
+    // Those that do not go are noted when nothing is measured any more.
+    while let Some(first) = list.take() {
+        session::replay(worker, first, worker.clock.now()).await;
+    }
 }
 
 async fn flush_now_and_then(recorder: Recorder) {
@@ -256,10 +271,27 @@ impl Worker {
         &self.pools[usize::from(self.target_index(session))]
     }
 
-    /// When a later turn is due whose session is ready for it: at its recorded time, or after its delay, now at the earliest.
-    pub(crate) fn due_of_turn(&self, request: Request) -> i64 {
-        let earliest = self.clock.now().saturating_add_unsigned(request.delay_ns);
+    /// When a later turn is due whose session is ready for it: at its recorded time, or after its delay, now at the earliest,
+    /// and never before the turn before it, which may not have gone.
+    pub(crate) fn due_of_turn(&self, request: Request, previous_due_ns: i64) -> i64 {
+        let ready = self.clock.now().max(previous_due_ns);
+        let earliest = ready.saturating_add_unsigned(request.delay_ns);
         request.offset_ns.map_or(earliest, |offset| offset.max(earliest))
+    }
+
+    /// Whether a request that is due goes, as far as the run's end decides it.
+    fn still_sends(&self, request: Request, due_ns: i64) -> bool {
+        self.control().cause().is_none() && !self.gate().is_over_by(request.is_warmup, due_ns)
+    }
+
+    /// The next session of a closed loop, as long as any goes.
+    fn next_of(&self, list: &SessionList) -> Option<u32> {
+        let is_measured_over = self.gate().is_over_by(false, self.clock.now());
+        if self.control().cause().is_some() || is_measured_over {
+            None
+        } else {
+            list.take()
+        }
     }
 
     /// Waits until a request is due. Does not wait for one that will not go, as the run is stopped or its duration over by
@@ -284,17 +316,23 @@ impl Worker {
 }
 
 impl Share {
-    /// How many connections this share may want at the same moment.
-    fn connections_at_once(&self, plan: &Plan) -> usize {
-        let at_once = match self {
-            Self::Open(firsts) => busiest_moment(
-                firsts
-                    .iter()
-                    .filter_map(|first| plan.schedule.requests[*first as usize].offset_ns),
-            ),
-            Self::Closed { sessions, .. } => *sessions,
+    /// How many connections to each target this share may want at the same moment, while those opened before T0 are still of
+    /// use.
+    fn connections_at_once(&self, plan: &Plan) -> Vec<usize> {
+        let targets = plan.targets.len();
+        let most = MAX_WARM_CONNECTIONS / targets.max(1);
+        let of_target = |target: usize| match self {
+            Self::Open(firsts) => {
+                let requests = firsts.iter().map(|first| plan.schedule.requests[*first as usize]);
+                let early =
+                    requests.take_while(|request| request.offset_ns.is_none_or(|ns| ns < nanos(IDLE_LIMIT)));
+                let its_own = early
+                    .filter(|request| plan.content.turn(request.turn).session() as usize % targets == target);
+                busiest_moment(its_own.filter_map(|request| request.offset_ns))
+            }
+            Self::Closed { sessions, .. } => sessions.div_ceil(targets),
         };
-        at_once.min(MAX_WARM_CONNECTIONS)
+        (0..targets).map(|target| of_target(target).min(most)).collect()
     }
 }
 

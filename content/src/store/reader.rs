@@ -51,7 +51,15 @@ impl Content {
             reason: error.to_string(),
         })?;
         let turns_path = folder.join(TURNS_FILE);
-        let batches = read_batches(&turns_path)?;
+        let file = map(&turns_path)?;
+        if digest::of(&file) != head.turns_digest {
+            let reason = "its bytes are not those that its head names".to_owned();
+            return Err(StoreError::Damaged {
+                path: turns_path,
+                reason,
+            });
+        }
+        let batches = read_batches(&turns_path, &file)?;
         let mut starts = Vec::with_capacity(batches.len());
         let mut turns = 0;
         for batch in &batches {
@@ -384,12 +392,11 @@ fn row_range(offsets: &OffsetBuffer<i32>, row: usize) -> std::ops::Range<usize> 
     offsets[row] as usize..offsets[row + 1] as usize
 }
 
-fn read_batches(path: &Path) -> Result<Vec<Batch>, StoreError> {
+fn read_batches(path: &Path, buffer: &Buffer) -> Result<Vec<Batch>, StoreError> {
     let damaged = |reason: String| StoreError::Damaged {
         path: path.to_owned(),
         reason,
     };
-    let buffer = map(path)?;
     let trailer = buffer
         .len()
         .checked_sub(TRAILER_BYTES)

@@ -8,6 +8,9 @@ use super::{Api, Exchange, Rendered, Template, json_string, size_hint};
 use crate::corpus::Corpus;
 use crate::store::{BodyRef, Content, PieceRef, Pieces, TurnRef};
 
+/// The names under which servers take a limit on output tokens.
+const LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
+
 /// Makes the body: the members that the template gives, unless `extra` has one of the same name, then `extra`.
 pub(super) fn render(
     template: &Template,
@@ -28,19 +31,21 @@ pub(super) fn render(
         Api::Completions => "prompt",
     };
     members.append(input, append_input);
-    if template.streaming.unwrap_or(true) {
+    if template.streaming.unwrap_or(true) && !overridden.contains("stream") {
         members.append("stream", |body| body.extend_from_slice(b"true"));
         members.append("stream_options", |body| {
             body.extend_from_slice(br#"{"include_usage":true}"#);
         });
     }
-    // A trace's output length is the longest answer that the recorded request allowed or got: it always limits.
-    if let Some(tokens) = turn.output_tokens() {
+    // A trace's output length is the longest answer that the recorded request allowed or got: it always limits, unless the
+    // record says otherwise in either of the names that servers know.
+    let limits_itself = LIMITS.iter().any(|limit| overridden.contains(*limit));
+    if let Some(tokens) = turn.output_tokens().filter(|_| !limits_itself) {
         members.append("max_tokens", |body| {
             body.extend_from_slice(tokens.to_string().as_bytes());
         });
     }
-    let output = template.matched_output(turn);
+    let output = template.matched_output(turn).filter(|_| !limits_itself);
     if output.is_some_and(|output| output.may_ignore_eos) {
         members.append("ignore_eos", |body| body.extend_from_slice(b"true"));
     }

@@ -157,7 +157,27 @@ fn shared_hash_ids_share_text_and_lengths_are_exact() {
 fn extra_is_merged_last_and_wins() {
     let extra = r#""max_tokens":3,"top_p":0.9,"stream":false"#;
     let turns = [turn(1, 0, Some(9), prompt(text("Hi"), Some(extra)))];
-    insta::assert_snapshot!(render(&template(), &turns, 0, &[]), @r#"{"model":"qwen","messages":[{"role":"user","content":"Hi"}],"stream_options":{"include_usage":true},"max_tokens":3,"top_p":0.9,"stream":false}"#);
+    insta::assert_snapshot!(render(&template(), &turns, 0, &[]), @r#"{"model":"qwen","messages":[{"role":"user","content":"Hi"}],"max_tokens":3,"top_p":0.9,"stream":false}"#);
+}
+
+#[test]
+fn a_limit_of_the_record_itself_is_the_only_one() {
+    let turns = [turn(
+        1,
+        0,
+        Some(9),
+        prompt(text("Hi"), Some(r#""max_completion_tokens":3"#)),
+    )];
+    let template = Template {
+        match_output_length: true,
+        streaming: Some(false),
+        ..template()
+    };
+    insta::assert_snapshot!(render(&template, &turns, 0, &[]), @r#"{"model":"qwen","messages":[{"role":"user","content":"Hi"}],"max_completion_tokens":3}"#);
+    assert_eq!(
+        template.render(&content(&turns), 0, &[]).matched_output_tokens,
+        None
+    );
 }
 
 #[test]

@@ -102,7 +102,7 @@ fn a_cancel_before_the_start_sends_nothing() {
         at_concurrency(&content, 2),
         reprise_tests::plans::as_recorded(&content),
     ] {
-        let (outcomes, received) = std::sync::mpsc::channel();
+        let (outcomes, received) = std::sync::mpsc::sync_channel(64);
         let control = reprise_worker::Control::default();
         control.cancel();
         let plan = plan(burst(5), schedule, &[server.url()]);

@@ -99,6 +99,9 @@ struct Wire<'a> {
     object: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     message: Option<&'a RawValue>,
+    /// What `FastAPI` calls it.
+    #[serde(borrow, default)]
+    detail: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -167,6 +170,24 @@ pub(crate) fn error_event_text(data: &[u8]) -> String {
     match serde_json::from_slice::<Wire<'_>>(data) {
         Ok(wire) => error_text(&wire).unwrap_or_else(|| wire.message.map_or_else(without_words, words)),
         Err(_) => String::from_utf8_lossy(data).into_owned(),
+    }
+}
+
+/// What the body of an answer that is no success says, in the forms that servers use; nothing where it is a page.
+pub(crate) fn refusal_text(body: &[u8]) -> String {
+    match serde_json::from_slice::<Wire<'_>>(body) {
+        Ok(wire) => {
+            let text = |value: &RawValue| serde_json::from_str::<String>(value.get()).ok();
+            let plain = || wire.message.and_then(text).or_else(|| wire.detail.and_then(text));
+            error_text(&wire).or_else(plain).unwrap_or_default()
+        }
+        Err(_) if body.trim_ascii_start().starts_with(b"<") => String::new(),
+        Err(_) => String::from_utf8_lossy(body)
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .to_owned(),
     }
 }
 
@@ -310,6 +331,17 @@ mod tests {
             assert_eq!(error_event_text(data.as_bytes()), "too long", "{data}");
         }
         assert!(error_event_text(b"{}").contains("without a message"));
+    }
+
+    #[test]
+    fn a_refusal_is_read_in_every_form_but_a_page() {
+        let said = |body: &str| refusal_text(body.as_bytes());
+        assert_eq!(said(r#"{"error":{"message":"too long"}}"#), "too long");
+        assert_eq!(said(r#"{"detail":"Not Found"}"#), "Not Found");
+        assert_eq!(said(r#"{"message":"no such model"}"#), "no such model");
+        assert_eq!(said("upstream is down\nmore"), "upstream is down");
+        assert_eq!(said(r#"{"detail":[{"input":"the prompt"}]}"#), "");
+        assert_eq!(said("<html>502</html>"), "");
     }
 
     #[test]

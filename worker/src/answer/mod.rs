@@ -5,6 +5,7 @@ mod sse;
 
 use reprise_contract::{FailureCause, Gaps};
 
+pub(crate) use message::refusal_text;
 use message::{Message, Text, Usage};
 use sse::{Event, EventReader};
 
@@ -39,6 +40,8 @@ pub(crate) struct Heard {
     pub(crate) usage_at: Option<i64>,
     pub(crate) usage: Option<Usage>,
     pub(crate) is_stream: bool,
+    /// It bore output of any kind.
+    pub(crate) has_output: bool,
     /// Chunks of a stream that bore output.
     pub(crate) output_chunks: u32,
     pub(crate) gaps: Gaps,
@@ -54,7 +57,9 @@ pub(crate) struct Heard {
 pub(crate) struct AnswerReader {
     form: Form,
     keep_text: bool,
-    is_finished: bool,
+    /// A choice said why it ended.
+    has_finish_reason: bool,
+    /// The stream said `[DONE]`.
     is_done: bool,
     fault: Option<Fault>,
     heard: Heard,
@@ -80,7 +85,7 @@ impl AnswerReader {
         Self {
             form,
             keep_text,
-            is_finished: false,
+            has_finish_reason: false,
             is_done: false,
             fault: None,
             heard,
@@ -114,12 +119,18 @@ impl AnswerReader {
                 reader.finish(|event| self.hear_event(&event, at));
                 // What looks wrong in an event that the end cut off says nothing but that it was cut off.
                 let is_cut_off = |fault: &Fault| fault.cause == FailureCause::InvalidAnswer;
-                if !self.is_finished && self.fault.as_ref().is_none_or(is_cut_off) {
+                let is_finished = self.is_done || self.has_finish_reason;
+                if !is_finished && self.fault.as_ref().is_none_or(is_cut_off) {
                     let message = "the stream ended without [DONE] or a finish_reason";
                     return Err(Fault::new(FailureCause::ConnectionClosed, message));
                 }
             }
             Form::Body(body) => self.hear_json(&body, at),
+        }
+        if !self.has_finish_reason && !self.heard.has_output {
+            let message = "the answer has neither output nor a finish_reason";
+            self.fault
+                .get_or_insert(Fault::new(FailureCause::InvalidAnswer, message));
         }
         self.fault.take().map_or(Ok(()), Err)
     }
@@ -135,13 +146,16 @@ impl AnswerReader {
     }
 
     fn hear_event(&mut self, event: &Event<'_>, at: i64) {
+        // What comes after a fault is not heard, wherever network reads end.
+        if self.fault.is_some() {
+            return;
+        }
         let data = event.data.trim_ascii();
         if event.kind == b"error" {
             self.fault.get_or_insert_with(|| {
                 Fault::new(FailureCause::ErrorInAnswer, message::error_event_text(data))
             });
         } else if data == b"[DONE]" {
-            self.is_finished = true;
             self.is_done = true;
         } else if !data.is_empty() {
             self.hear_json(event.data, at);
@@ -168,7 +182,8 @@ impl AnswerReader {
             self.heard.usage = Some(usage);
             self.heard.usage_at = Some(at);
         }
-        self.is_finished |= message.is_finished;
+        self.has_finish_reason |= message.is_finished;
+        self.heard.has_output |= message.has_output;
         match message.text {
             Some(Text::Escaped(text)) if self.keep_text => self.heard.text.push_str(&text),
             Some(Text::Other) => self.heard.has_other_content = true,
@@ -193,14 +208,6 @@ impl AnswerReader {
         heard.last_output = Some(at);
         heard.output_chunks += 1;
     }
-}
-
-/// What the body of an answer that is no success says, in a few words.
-pub(crate) fn refusal_text(body: &[u8]) -> String {
-    message::read(body)
-        .ok()
-        .and_then(|message| message.error)
-        .unwrap_or_default()
 }
 
 fn too_large(limit: usize) -> Fault {

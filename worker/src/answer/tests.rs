@@ -135,3 +135,24 @@ fn a_servers_words_are_cut_to_a_few() {
         MAX_ERROR_CHARS
     );
 }
+
+#[test]
+fn what_follows_a_fault_is_not_heard_wherever_reads_end() {
+    let error = "data: {\"error\":\"overloaded\"}\n\n".to_owned();
+    let more = chunk(r#"{"content":"a"}"#);
+    let (in_one, heard) = read(&[format!("{error}{more}")]);
+    assert_eq!((in_one.is_err(), heard.output_chunks), (true, 0));
+    let (in_two, heard) = read(&[error, more]);
+    assert_eq!((in_two.is_err(), heard.output_chunks), (true, 0));
+}
+
+#[test]
+fn an_answer_that_says_nothing_is_a_failure() {
+    assert_eq!(
+        cause(read(&["data: [DONE]\n\n".to_owned()]).0),
+        FailureCause::InvalidAnswer
+    );
+    let mut body = AnswerReader::new(false, false);
+    body.push(b"{}", 10).unwrap();
+    assert_eq!(cause(body.finish(10)), FailureCause::InvalidAnswer);
+}

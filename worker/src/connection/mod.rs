@@ -30,7 +30,7 @@ use tokio_rustls::TlsConnector;
 use crate::answer::Fault;
 use crate::target::{Resolved, Target};
 
-pub(crate) use pool::Pool;
+pub(crate) use pool::{IDLE_LIMIT, Pool};
 pub(crate) use socket::Stamps;
 use socket::{Stamped, Stream};
 
@@ -56,20 +56,18 @@ impl Connection {
         let addresses = addresses
             .0
             .as_ref()
-            .map_err(|error| Fault::new(FailureCause::Dns, &**error))?;
+            .map_err(|error| Fault::new(FailureCause::Dns, format!("{}: {error}", target.host)))?;
         let tcp = connect(addresses, turn)
             .await
-            .map_err(|error| connect_fault(&error))?;
+            .map_err(|error| connect_fault(target, &error))?;
         let stamps = Rc::<Stamps>::default();
         let stamped = Stamped::new(tcp, stamps.clone());
         let stream: Box<dyn Stream> = match (tls, &target.tls_name) {
             (Some(tls), Some(name)) => {
                 let handshake = TlsConnector::from(tls.clone()).connect(name.clone(), stamped);
-                Box::new(
-                    handshake
-                        .await
-                        .map_err(|error| Fault::new(FailureCause::Tls, error.to_string()))?,
-                )
+                Box::new(handshake.await.map_err(|error| {
+                    Fault::new(FailureCause::Tls, format!("{error} at {}", target.authority))
+                })?)
             }
             _ => Box::new(stamped),
         };
@@ -160,14 +158,23 @@ async fn connect(addresses: &[SocketAddr], turn: usize) -> io::Result<TcpStream>
     Err(last)
 }
 
-fn connect_fault(error: &io::Error) -> Fault {
+fn connect_fault(target: &Target, error: &io::Error) -> Fault {
     let cause = match error.kind() {
+        _ if is_out_of_descriptors(error) => FailureCause::LocalLimit,
+        // No local port is left.
+        io::ErrorKind::AddrNotAvailable => FailureCause::LocalLimit,
         io::ErrorKind::ConnectionRefused => FailureCause::ConnectionRefused,
         // A server that resets what it has just accepted: whether that is seen here or by the request is chance.
         io::ErrorKind::ConnectionReset => FailureCause::ConnectionClosed,
         _ => FailureCause::ConnectionFailed,
     };
-    Fault::new(cause, error.to_string())
+    Fault::new(cause, format!("{} at {}", error, target.authority))
+}
+
+/// Whether this process, or this machine, may open no more files.
+fn is_out_of_descriptors(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    Errno::from_io_error(error).is_some_and(|errno| matches!(errno, Errno::MFILE | Errno::NFILE))
 }
 
 fn http_fault(error: &hyper::Error) -> Fault {

@@ -13,7 +13,7 @@ use crate::target::{Resolved, Target};
 
 /// A connection that was idle for longer is not used again: common servers close theirs after 5 seconds, and a request
 /// that meets the closing would fail through no fault of the target.
-const IDLE_LIMIT: Duration = Duration::from_secs(4);
+pub(crate) const IDLE_LIMIT: Duration = Duration::from_secs(4);
 
 /// Connections of one runtime to one target. The one used last is used next.
 pub(crate) struct Pool {
