@@ -4,14 +4,17 @@ use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
 
 const UNDERLINED_HEADING: TableStyle = TableStyle::new().header_separator(LineStyle::new('─', '─', '─', '─'));
 
-/// An empty table, `width` columns wide.
+/// The narrowest a table gets: narrower ones break every word, or lose columns.
+const NARROWEST: u16 = 60;
+
+/// An empty table, `width` columns wide, but no less than 60.
 #[must_use]
 pub fn table(width: u16) -> Table {
     let mut table = Table::new();
     table
         .load_style(UNDERLINED_HEADING)
         .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(width);
+        .set_width(width.max(NARROWEST));
     table
 }
 

@@ -1,4 +1,4 @@
-//! A summary for the terminal: plain text of at most 100 columns.
+//! A summary for the terminal: plain text of 60 to 100 columns.
 
 use comfy_table::{Cell, CellAlignment};
 use reprise_contract::Summary;
@@ -11,7 +11,7 @@ use crate::words::{self, MAIN_LATENCIES, OTHER_LATENCIES, limits};
 /// The widest a table gets: wider lines are hard to follow.
 const WIDEST: u16 = 100;
 
-/// Renders the summary, `width` columns wide but never more than 100.
+/// Renders the summary, `width` columns wide, but no less than 60 and no more than 100.
 #[must_use]
 pub fn render(summary: &Summary, width: u16) -> String {
     let width = width.min(WIDEST);
@@ -290,6 +290,19 @@ mod tests {
             ..fixtures::input(30)
         };
         insta::assert_snapshot!(render(&summary(input, &outcomes), 100));
+    }
+
+    #[test]
+    fn a_terminal_of_no_width_gets_the_narrowest_table() {
+        let summary = summary(fixtures::input(12), &fixtures::streamed(0..12));
+        let narrowest = render(&summary, 60);
+        assert!(
+            narrowest.lines().all(|line| line.chars().count() <= 60),
+            "{narrowest}"
+        );
+        for width in [0, 1, 20, 59] {
+            assert_eq!(render(&summary, width), narrowest);
+        }
     }
 
     #[test]
