@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use reprise_contract::Summary;
 
 use crate::atomic::{self, WriteError};
-use crate::html;
+use crate::{html, job};
 
 /// Where the files of a result are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct Paths {
     pub summary: PathBuf,
     /// `report.html`: the page.
     pub report: PathBuf,
-    /// `effective-spec.yaml`: the spec as it ran, to run it again.
+    /// `effective-spec.yaml`: the whole `ReplayJob` as it ran, to run it again.
     pub spec: PathBuf,
 }
 
@@ -38,7 +38,7 @@ pub enum ResultError {
 /// When the folder does not exist, is not writable, or is full.
 pub fn write_all(folder: &Path, summary: &Summary) -> Result<Paths, ResultError> {
     let json = format!("{}\n", serde_json::to_string_pretty(summary)?);
-    let spec = serde_yaml::to_string(&summary.spec)?;
+    let spec = job::yaml(summary)?;
     Ok(Paths {
         summary: atomic::write(&folder.join("summary.json"), json.as_bytes())?,
         report: atomic::write(&folder.join("report.html"), html::render(summary).as_bytes())?,
@@ -67,7 +67,13 @@ mod tests {
             std::fs::read_to_string(&paths.report).unwrap()
         );
         let spec: serde_json::Value = serde_yaml::from_slice(&std::fs::read(&paths.spec).unwrap()).unwrap();
-        assert_eq!(spec, summary.spec);
+        let job = serde_json::json!({
+            "apiVersion": "reprise.dev/v1alpha1",
+            "kind": "ReplayJob",
+            "metadata": {"name": "chat-august"},
+            "spec": summary.spec,
+        });
+        assert_eq!(spec, job);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
     }
 

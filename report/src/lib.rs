@@ -9,6 +9,7 @@ mod atomic;
 pub mod columns;
 pub mod files;
 pub mod html;
+mod job;
 pub mod numbers;
 mod outcomes;
 pub mod table;

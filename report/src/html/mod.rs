@@ -44,7 +44,7 @@ fn page(summary: &Summary) -> Markup {
                     (latency(summary))
                     (numbers::requests(summary))
                     (provenance::provenance(summary))
-                    (provenance::spec(summary))
+                    (provenance::job(summary))
                     (provenance::definitions(summary))
                     (numbers::series(summary))
                 }

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use reprise_contract::Summary;
 
+use crate::job;
 use crate::numbers::count;
 use crate::words::{GOODPUT_DEFINITION, LAG_DEFINITION, MAIN_LATENCIES, OTHER_LATENCIES, RATE_DEFINITION};
 
@@ -83,13 +84,13 @@ pub(super) fn provenance(summary: &Summary) -> Markup {
     }
 }
 
-/// The spec as it ran.
-pub(super) fn spec(summary: &Summary) -> Markup {
+/// The job as it ran.
+pub(super) fn job(summary: &Summary) -> Markup {
     // Whatever has no YAML still has JSON, which says the same.
-    let yaml = serde_yaml::to_string(&summary.spec).unwrap_or_else(|_| summary.spec.to_string());
+    let yaml = job::yaml(summary).unwrap_or_else(|_| summary.spec.to_string());
     html! {
         details {
-            summary { "The spec as it ran, defaults filled in" }
+            summary { "The ReplayJob as it ran, defaults filled in" }
             pre { code { (yaml) } }
         }
     }
