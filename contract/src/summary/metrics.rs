@@ -39,6 +39,9 @@ pub struct Counts {
     pub not_sent_by_reason: BTreeMap<String, u64>,
     /// `failed` by cause.
     pub failures: BTreeMap<String, Failure>,
+    /// Completed measured requests whose answer bore no output: no chunk did, and the count of output tokens is 0.
+    #[serde(default)]
+    pub completed_without_output: u64,
     /// Completed measured requests whose output length, by the server's own count, is not the one asked for by
     /// `matchOutputLength`.
     pub output_length_mismatches: u64,

@@ -63,7 +63,8 @@ pub struct Summary {
 pub enum Verdict {
     /// Every planned request was accounted for, and something was measured.
     Succeeded,
-    /// Nothing was measured, every request failed, requests are unaccounted for, or the run was aborted.
+    /// Nothing was measured, no answer bore output, requests are unaccounted for, the generator ran out of file descriptors
+    /// or local ports, or the run was aborted.
     Failed,
     /// Somebody ended it; the numbers cover what was measured until then.
     Cancelled,

@@ -71,6 +71,7 @@ impl Accounting {
         match outcome.ending {
             Ending::Completed => {
                 self.counts.completed += 1;
+                self.counts.completed_without_output += u64::from(view::is_without_output(outcome));
                 self.check_length(outcome);
             }
             Ending::Failed(cause) => {

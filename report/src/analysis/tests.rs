@@ -148,6 +148,70 @@ fn a_connection_cut_mid_stream_is_in_no_success_metric() {
 }
 
 #[test]
+fn answers_without_output_are_told_and_fail_the_run_when_all_are() {
+    let mut outcomes = fixtures::streamed(0..200);
+    let empty = |outcome: &mut Outcome| {
+        outcome.output_chunks = 0;
+        outcome.times.first_output = None;
+        outcome.output_tokens = Some(Tokens {
+            count: 0,
+            source: TokenSource::ServerUsage,
+        });
+    };
+    outcomes[..2].iter_mut().for_each(empty);
+    let summary = summary_of(&outcomes);
+    assert_eq!(summary.counts.completed_without_output, 2);
+    assert_eq!(summary.verdict, Verdict::Succeeded);
+    assert_eq!(summary.warnings[0].code, "NoOutput");
+    assert!(
+        summary.warnings[0]
+            .message
+            .starts_with("2 completed requests bore no output"),
+        "{:?}",
+        summary.warnings
+    );
+
+    outcomes.iter_mut().for_each(empty);
+    let summary = summary_of(&outcomes);
+    assert_eq!(summary.verdict, Verdict::Failed);
+    assert_eq!(
+        summary.message.as_deref(),
+        Some("The endpoint answered, but with no output: none of 200 completed requests bore any.")
+    );
+}
+
+#[test]
+fn the_generators_own_limit_fails_the_run_however_it_ended() {
+    let mut outcomes = fixtures::streamed(0..200);
+    outcomes[7] = Outcome {
+        ending: Ending::Failed(FailureCause::LocalLimit),
+        error: Some("too many open files".to_owned()),
+        ..fixtures::refused(7)
+    };
+    for ended_by in [EndedBy::Completion, EndedBy::Cancel] {
+        let input = Input {
+            ended_by,
+            ..fixtures::input(200)
+        };
+        let summary = summary_with(input, &outcomes);
+        assert_eq!(summary.verdict, Verdict::Failed);
+        assert_eq!(
+            summary.message.as_deref(),
+            Some(
+                "The generator ran out of file descriptors or local ports for 1 of 200 measured requests (too many open \
+                 files); its numbers say nothing about the endpoint."
+            )
+        );
+        assert_eq!(codes(&summary)[0], "GeneratorLimit");
+        let advice = &summary.warnings[0].message;
+        assert!(
+            advice.starts_with("1 measured request found") && advice.contains("ulimit -n"),
+            "{advice}"
+        );
+    }
+}
+
+#[test]
 fn what_is_unaccounted_for_fails_the_run_with_the_arithmetic() {
     let mut outcomes = fixtures::streamed(0..6);
     outcomes[0].phase = Phase::Warmup;
@@ -342,6 +406,7 @@ fn any_ending() -> impl Strategy<Value = Ending> {
         4 => Just(Ending::Completed),
         1 => Just(Ending::Failed(FailureCause::Timeout)),
         1 => Just(Ending::Failed(FailureCause::ConnectionRefused)),
+        1 => Just(Ending::Failed(FailureCause::LocalLimit)),
         1 => Just(Ending::Cancelled),
         1 => Just(Ending::Dropped),
         1 => Just(Ending::NotSent(NotSentReason::DurationOver)),
@@ -358,6 +423,7 @@ prop_compose! {
         tokens in prop::option::of((0..50_u32, 0..4_usize)),
         requested in prop::option::of(0..50_u32),
         turn in 0..2_u32,
+        output_chunks in 0..2_u32,
     ) -> Outcome {
         let sources =
             [TokenSource::ServerUsage, TokenSource::ServerTotal, TokenSource::ChunkCount, TokenSource::Trace];
@@ -371,6 +437,7 @@ prop_compose! {
                 recorded: times[0], due: times[1], sent: times[2], headers: times[3], first_chunk: times[4],
                 first_output: times[5], first_content: times[6], last_output: times[7], usage: times[8], done: times[9],
             },
+            output_chunks,
             input_tokens: tokens,
             output_tokens: tokens,
             requested_output_tokens: requested,
@@ -402,7 +469,12 @@ proptest! {
         prop_assert_eq!(counts.not_sent_by_reason.values().sum::<u64>(), counts.not_sent);
         prop_assert_eq!(counts.unknown, lost);
         prop_assert_eq!(summary.metrics.is_some(), counts.completed > 0);
-        prop_assert_eq!(summary.verdict == Verdict::Succeeded, counts.completed > 0 && lost == 0);
+        let has_output = counts.completed_without_output < counts.completed;
+        let has_local_limit = counts.failures.contains_key(FailureCause::LocalLimit.name());
+        prop_assert_eq!(
+            summary.verdict == Verdict::Succeeded,
+            has_output && lost == 0 && !has_local_limit
+        );
         let json = serde_json::to_string(&summary).unwrap();
         prop_assert!(serde_json::from_str::<Summary>(&json).is_ok(), "a number that is none turns to null");
         for rows in [&summary.series.sent, &summary.series.recorded, &summary.series.in_flight] {

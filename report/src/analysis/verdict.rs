@@ -1,22 +1,24 @@
 //! How a run ended, and why.
 
-use reprise_contract::summary::{Counts, Verdict};
+use reprise_contract::FailureCause;
+use reprise_contract::summary::{Counts, Failure, Verdict};
 
 use super::EndedBy;
 
-/// The verdict, and its reason where there is more to say. Numbers never excuse a run: one that measured nothing, or lost
-/// sight of a request, has failed.
+/// The verdict, and its reason where there is more to say. Numbers never excuse a run: one that measured nothing, measured
+/// only the generator's own limits, or lost sight of a request, has failed.
 pub(super) fn verdict(counts: &Counts, ended_by: &EndedBy) -> (Verdict, Option<String>) {
     if counts.unknown > 0 {
         return (Verdict::Failed, Some(unaccounted(counts)));
     }
-    match ended_by {
-        EndedBy::Abort { message } => (Verdict::Failed, Some(message.clone())),
-        EndedBy::Cancel if counts.completed == 0 => (
+    match (ended_by, counts.failures.get(FailureCause::LocalLimit.name())) {
+        (EndedBy::Abort { message }, _) => (Verdict::Failed, Some(message.clone())),
+        (_, Some(failure)) => (Verdict::Failed, Some(local_limit(counts, failure))),
+        (EndedBy::Cancel, _) if counts.completed == 0 => (
             Verdict::Cancelled,
             Some(format!("The run was cancelled. {}", nothing_measured(counts))),
         ),
-        EndedBy::Cancel => {
+        (EndedBy::Cancel, _) => {
             let message = format!(
                 "The run was cancelled after {} of {} measured requests.",
                 counts.completed + counts.failed,
@@ -24,8 +26,13 @@ pub(super) fn verdict(counts: &Counts, ended_by: &EndedBy) -> (Verdict, Option<S
             );
             (Verdict::Cancelled, Some(message))
         }
-        EndedBy::Completion if counts.completed == 0 => (Verdict::Failed, Some(nothing_measured(counts))),
-        EndedBy::Completion => (Verdict::Succeeded, None),
+        (EndedBy::Completion, _) if counts.completed == 0 => {
+            (Verdict::Failed, Some(nothing_measured(counts)))
+        }
+        (EndedBy::Completion, _) if counts.completed_without_output == counts.completed => {
+            (Verdict::Failed, Some(no_output(counts)))
+        }
+        (EndedBy::Completion, _) => (Verdict::Succeeded, None),
     }
 }
 
@@ -43,6 +50,32 @@ fn unaccounted(counts: &Counts) -> String {
         counts.not_sent,
         counts.warmup + counts.measured,
     )
+}
+
+fn local_limit(counts: &Counts, failure: &Failure) -> String {
+    format!(
+        "The generator ran out of file descriptors or local ports for {} of {} measured requests{}; its numbers say nothing \
+         about the endpoint.",
+        failure.count,
+        counts.measured,
+        example(failure),
+    )
+}
+
+fn no_output(counts: &Counts) -> String {
+    format!(
+        "The endpoint answered, but with no output: none of {} completed requests bore any.",
+        counts.completed
+    )
+}
+
+/// What the first failure said, in parentheses after a blank; empty where it said nothing.
+fn example(failure: &Failure) -> String {
+    if failure.example.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", failure.example)
+    }
 }
 
 fn nothing_measured(counts: &Counts) -> String {
@@ -79,12 +112,8 @@ fn nothing_measured(counts: &Counts) -> String {
 fn causes(counts: &Counts) -> String {
     let mut causes: Vec<_> = counts.failures.iter().collect();
     causes.sort_by_key(|(_, failure)| std::cmp::Reverse(failure.count));
-    let causes = causes.into_iter().map(|(cause, failure)| {
-        if failure.example.is_empty() {
-            format!("{} {cause}", failure.count)
-        } else {
-            format!("{} {cause} ({})", failure.count, failure.example)
-        }
-    });
+    let causes = causes
+        .into_iter()
+        .map(|(cause, failure)| format!("{} {cause}{}", failure.count, example(failure)));
     causes.collect::<Vec<_>>().join(", ")
 }

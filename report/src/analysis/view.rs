@@ -71,6 +71,12 @@ pub(super) fn counted_output_tokens(outcome: &Outcome) -> Option<u32> {
         .map(|tokens| tokens.count)
 }
 
+/// Whether nothing of the answer is output: no chunk bore any, and whoever counted found no token. An answer that nobody
+/// counted may have output.
+pub(super) fn is_without_output(outcome: &Outcome) -> bool {
+    outcome.output_chunks == 0 && counted_output_tokens(outcome) == Some(0)
+}
+
 /// Output tokens as the server counted them: what a requested length can be checked against.
 pub(super) fn served_output_tokens(outcome: &Outcome) -> Option<u32> {
     let by_server = |source| matches!(source, TokenSource::ServerUsage | TokenSource::ServerTotal);
@@ -119,6 +125,24 @@ mod tests {
             source: TokenSource::Trace,
         });
         assert_eq!(tpot(&outcome), None, "the trace's length is not the answer's");
+    }
+
+    #[test]
+    fn an_answer_is_without_output_only_when_somebody_counted() {
+        let with = |output_chunks, count: Option<(u32, TokenSource)>| Outcome {
+            output_chunks,
+            output_tokens: count.map(|(count, source)| Tokens { count, source }),
+            ..fixtures::unstreamed(0)
+        };
+        assert!(is_without_output(&with(0, Some((0, TokenSource::ServerUsage)))));
+        assert!(is_without_output(&with(0, Some((0, TokenSource::ChunkCount)))));
+        let with_output = [
+            with(1, Some((0, TokenSource::ServerUsage))),
+            with(0, Some((1, TokenSource::ServerTotal))),
+            with(0, Some((0, TokenSource::Trace))),
+            with(0, None),
+        ];
+        assert!(!with_output.iter().any(is_without_output));
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use reprise_contract::TokenSource;
 use reprise_contract::summary::{Counts, Lag, Metrics, Warning};
+use reprise_contract::{FailureCause, TokenSource};
 
-use crate::numbers::{count, number, percent};
+use crate::numbers::{count, counted, number, percent};
 
 /// With fewer values than these, the 99th percentile is the greatest value.
 const ENOUGH_FOR_P99: u64 = 100;
@@ -30,6 +30,8 @@ pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Warning> {
     let counts = evidence.counts;
     let metrics = evidence.metrics;
     [
+        generator_limit(counts),
+        no_output(counts),
         evidence.lag.and_then(lateness),
         dropped(counts),
         negative_values(evidence.negative),
@@ -54,6 +56,28 @@ fn warning(code: &str, message: String) -> Warning {
         code: code.to_owned(),
         message,
     }
+}
+
+fn generator_limit(counts: &Counts) -> Option<Warning> {
+    let failure = counts.failures.get(FailureCause::LocalLimit.name())?;
+    let message = format!(
+        "{} found no file descriptor or local port left on the generator's side, so the target never saw them. Allow more open \
+         files (`ulimit -n`), widen the range of local ports (on Linux `net.ipv4.ip_local_port_range`), or have fewer \
+         requests in flight.",
+        counted(failure.count, "measured request", "measured requests")
+    );
+    Some(warning("GeneratorLimit", message))
+}
+
+fn no_output(counts: &Counts) -> Option<Warning> {
+    let without = counts.completed_without_output;
+    (without > 0).then(|| {
+        let message = format!(
+            "{} bore no output: no chunk did, and the count of output tokens is 0.",
+            counted(without, "completed request", "completed requests")
+        );
+        warning("NoOutput", message)
+    })
 }
 
 fn lateness(lag: &Lag) -> Option<Warning> {
