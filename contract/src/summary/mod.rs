@@ -79,7 +79,8 @@ pub struct Warning {
     pub message: String,
 }
 
-/// What happened over time, one value a slice. Counts include warm-up, as the target felt it too; medians do not.
+/// What happened over time, one value a slice. Counts include warm-up, as the target felt it too; medians do not. The run
+/// ends within the last slice, and a rate is a count divided by the length of a whole slice there too.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Series {
@@ -98,7 +99,8 @@ pub struct Series {
     pub failed: Vec<u32>,
     /// Requests in flight at the end of this slice.
     pub in_flight: Vec<u32>,
-    /// Output tokens of the requests that were completed in this slice.
+    /// Output tokens in this slice of the requests that completed. Those of a streamed answer are spread evenly from its
+    /// first to its last output; those of any other answer count when it ended.
     pub output_tokens: Vec<u64>,
     /// The greatest lag of the requests sent in this slice, in milliseconds. `None`: none was sent.
     pub lag_max_ms: Vec<Option<f64>>,

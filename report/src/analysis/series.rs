@@ -83,11 +83,34 @@ impl Timeline {
         match outcome.ending {
             Ending::Completed => {
                 self.series.completed[slice] += 1;
-                self.series.output_tokens[slice] +=
-                    outcome.output_tokens.map_or(0, |tokens| u64::from(tokens.count));
+                self.add_output_tokens(slice, outcome);
             }
             Ending::Failed(_) => self.series.failed[slice] += 1,
             Ending::Cancelled | Ending::Dropped | Ending::NotSent(_) => {}
+        }
+    }
+
+    /// Spreads the tokens of a streamed answer over the slices that it came in; those of any other are in `end`.
+    fn add_output_tokens(&mut self, end: usize, outcome: &Outcome) {
+        let tokens = outcome.output_tokens.map_or(0, |tokens| tokens.count);
+        let Some(spread) = Spread::of(outcome, tokens) else {
+            self.series.output_tokens[end] += u64::from(tokens);
+            return;
+        };
+        let last = self.series.output_tokens.len() - 1;
+        let slice = |instant| self.slice(Some(instant)).unwrap_or(last);
+        let (from, to) = (slice(spread.first), slice(spread.last));
+        let mut counted = 0;
+        for index in from..=to {
+            let slice_end =
+                i64::try_from(index + 1).map_or(i64::MAX, |slices| slices.saturating_mul(self.slice_ns));
+            let arrived = if index == to {
+                tokens
+            } else {
+                spread.before(slice_end)
+            };
+            self.series.output_tokens[index] += u64::from(arrived - counted);
+            counted = arrived;
         }
     }
 
@@ -126,6 +149,37 @@ fn slice_ns(elapsed_ns: i64, planned: u64) -> i64 {
     let ladder = (6..18).flat_map(|power| [1, 2, 5].map(|step: i64| step * 10_i64.pow(power)));
     let fits = |slice: &i64| elapsed_ns.unsigned_abs().div_ceil(slice.unsigned_abs()) <= most;
     ladder.into_iter().find(fits).unwrap_or(i64::MAX)
+}
+
+/// The tokens of a streamed answer, spread evenly from its first output to its last, with one at either end.
+#[derive(Clone, Copy, Debug)]
+struct Spread {
+    first: i64,
+    last: i64,
+    tokens: u32,
+}
+
+impl Spread {
+    /// `None` where the answer was not streamed, or its times are out of order.
+    fn of(outcome: &Outcome, tokens: u32) -> Option<Self> {
+        let (first, last) = (outcome.times.first_output?, outcome.times.last_output?);
+        (first <= last).then_some(Self { first, last, tokens })
+    }
+
+    /// How many tokens came before `instant`.
+    fn before(&self, instant: i64) -> u32 {
+        if instant <= self.first || self.tokens == 0 {
+            return 0;
+        }
+        if instant > self.last {
+            return self.tokens;
+        }
+        let passed = u128::from(instant.abs_diff(self.first));
+        let generation = u128::from(self.last.abs_diff(self.first));
+        let gaps = u128::from(self.tokens - 1);
+        let came = (passed * gaps).div_ceil(generation).max(1);
+        u32::try_from(came).unwrap_or(self.tokens)
+    }
 }
 
 /// When requests began and ended to be in flight.
@@ -227,6 +281,50 @@ mod tests {
     fn a_request_without_an_end_stays_in_flight() {
         let (series, peak) = timeline(&[at(0, 0, None), at(1, SECOND, Some(2 * SECOND))]);
         assert_eq!((series.in_flight.last(), peak), (Some(&1), 2));
+    }
+
+    /// A streamed request, sent at 0, of four tokens.
+    fn generating(first_output: i64, last_output: i64) -> Outcome {
+        let mut outcome = at(0, 0, Some(4 * SECOND));
+        outcome.times.first_output = Some(first_output);
+        outcome.times.last_output = Some(last_output);
+        outcome.output_tokens = Some(reprise_contract::outcome::Tokens {
+            count: 4,
+            source: reprise_contract::TokenSource::ServerUsage,
+        });
+        outcome
+    }
+
+    fn tokens_by_second(outcome: Outcome) -> [u64; 4] {
+        let (series, _) = timeline(&[outcome]);
+        assert_eq!(series.output_tokens.len(), 40);
+        [0, 10, 20, 30].map(|from| series.output_tokens[from..from + 10].iter().sum())
+    }
+
+    #[test]
+    fn tokens_of_a_stream_are_spread_from_its_first_output_to_its_last() {
+        let half = SECOND / 2;
+        assert_eq!(tokens_by_second(generating(half, 7 * half)), [1, 1, 1, 1]);
+        assert_eq!(tokens_by_second(generating(0, 3 * half)), [2, 2, 0, 0]);
+        assert_eq!(tokens_by_second(generating(half, half)), [4, 0, 0, 0]);
+        assert_eq!(tokens_by_second(generating(half, 4 * SECOND)), [1, 1, 1, 1]);
+        assert_eq!(
+            tokens_by_second(generating(half, 9 * SECOND)),
+            [1, 0, 0, 3],
+            "what no clock could tell is still counted"
+        );
+    }
+
+    #[test]
+    fn tokens_without_a_stream_count_at_the_end() {
+        let mut outcome = generating(0, 0);
+        outcome.times.first_output = None;
+        assert_eq!(tokens_by_second(outcome), [0, 0, 0, 4]);
+        assert_eq!(
+            tokens_by_second(generating(SECOND, 0)),
+            [0, 0, 0, 4],
+            "times out of order"
+        );
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub(super) fn over_time(summary: &Summary) -> Vec<Chart> {
     if series.sent.is_empty() {
         return Vec::new();
     }
-    let time = Time::of(series, summary.elapsed_s);
+    let time = Time::of(series);
     let any = |counts: &[u32]| counts.iter().any(|&count| count > 0);
     let any_tokens = series.output_tokens.iter().any(|&tokens| tokens > 0);
     let charts = [
@@ -75,20 +75,20 @@ struct Time {
     /// In the axis' unit.
     slice: f64,
     slice_s: f64,
-    elapsed_s: f64,
     warmup_until: Option<f64>,
 }
 
 impl Time {
-    fn of(series: &Series, elapsed_s: f64) -> Self {
-        let (unit, seconds) = match elapsed_s {
+    fn of(series: &Series) -> Self {
+        let end_s = series.sent.len() as f64 * series.slice_s;
+        let (unit, seconds) = match end_s {
             short if short <= 180.0 => ("s", 1.0),
             medium if medium <= 10_800.0 => ("min", 60.0),
             _ => ("h", 3600.0),
         };
         let scale = Scale::Linear {
             low: 0.0,
-            high: elapsed_s / seconds,
+            high: end_s / seconds,
         };
         Self {
             axis: XAxis {
@@ -103,7 +103,6 @@ impl Time {
             },
             slice: series.slice_s / seconds,
             slice_s: series.slice_s,
-            elapsed_s,
             warmup_until: series.measured_from_s.map(|from| from / seconds),
         }
     }
@@ -200,7 +199,8 @@ impl Time {
     fn output_tokens(&self, series: &Series) -> Chart {
         let points = self.rates(&series.output_tokens);
         let line = self.line("output tokens", Tone::First, Shape::Area(self.slice), points);
-        let about = "Output tokens a second, counted when their request was completed.";
+        let about = "Output tokens of completed requests, a second. Those of a streamed answer are spread evenly from its first \
+                     to its last output; those of any other count at its end.";
         self.chart("Output tokens", "tokens/s", about, vec![line])
     }
 
@@ -268,13 +268,13 @@ impl Time {
         }
     }
 
-    /// Counts a second. The last slice lasts only until the run ended.
+    /// Counts a second of a whole slice, the last one too: the run ends within it, and dividing by what little of it may be
+    /// left would make a peak of a few requests.
     fn rates<T: Copy + Into<u64>>(&self, counts: &[T]) -> impl Iterator<Item = Option<f64>> {
-        let (slice_s, elapsed_s) = (self.slice_s, self.elapsed_s);
-        let lasted = move |slice: u32| slice_s.min(elapsed_s - f64::from(slice) * slice_s);
-        (0..)
-            .zip(counts)
-            .map(move |(slice, &count)| Some(count.into() as f64 / lasted(slice)))
+        let slice_s = self.slice_s;
+        counts
+            .iter()
+            .map(move |&count| Some(count.into() as f64 / slice_s))
     }
 }
 

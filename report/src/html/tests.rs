@@ -1,5 +1,5 @@
 use reprise_contract::Outcome;
-use reprise_contract::summary::Warning;
+use reprise_contract::summary::{Series, Warning};
 
 use super::*;
 use crate::analysis::{EndedBy, Input};
@@ -50,6 +50,30 @@ fn without_streaming_there_is_no_first_token() {
     let page = page_of(fixtures::input(20), &outcomes);
     assert!(!page.contains("Time to first token</strong>"));
     assert!(page.contains("Request latency</strong>"));
+}
+
+#[test]
+fn a_slice_that_the_run_ends_in_makes_no_peak() {
+    let mut summary = fixtures::summary(fixtures::input(12), &fixtures::streamed(0..12));
+    summary.elapsed_s = 4.157;
+    summary.series = Series {
+        slice_s: 2.0,
+        sent: vec![8, 6, 3],
+        completed: vec![8, 6, 3],
+        ..Series::default()
+    };
+    let charts = charts::over_time(&summary);
+    let throughput = charts.iter().find(|chart| chart.title == "Throughput").unwrap();
+    assert_eq!(
+        throughput.lines[0].points,
+        [(0.0, Some(4.0)), (2.0, Some(3.0)), (4.0, Some(1.5))]
+    );
+}
+
+#[test]
+fn what_a_chart_shows_is_said_below_it() {
+    let page = page_of(fixtures::input(12), &fixtures::streamed(0..12));
+    assert!(page.contains("are spread evenly from its first to its last output"));
 }
 
 #[test]

@@ -113,7 +113,7 @@ impl Chart {
                         span.legend { @for line in self.lines.iter().rev() { span.(line.tone.class()) { (line.label) } } }
                     }
                 }
-                svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(self.about) {
+                svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(self.title) {
                     (self.warmup())
                     (self.grid())
                     @for line in &self.lines { (self.line(line)) }
