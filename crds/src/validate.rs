@@ -1,6 +1,9 @@
 //! The rules that a schema cannot state: between fields, and inside texts. Pure: the command line and the operator both
 //! use them.
 
+use std::collections::BTreeMap;
+
+use reprise_contract::credentials::is_credential_name;
 use url::Url;
 
 use crate::document::Problem;
@@ -8,8 +11,15 @@ use crate::duration::TimeSpan;
 use crate::headers::{self, Refusal};
 use crate::path::FieldPath;
 use crate::spec::{
-    Api, Dataset, DatasetOptions, Replay, ReplayJobSpec, Schedule, Slo, Target, TraceFormat, Window,
+    Api, Dataset, DatasetOptions, LatePolicy, Replay, ReplayJobSpec, Schedule, Slo, Target, TraceFormat,
+    Window,
 };
+
+const NO_CREDENTIALS: &str = "Take it out. target.headersFrom, which reads a Secret, is not supported yet.";
+/// Longer than any header is called.
+const MAX_HEADER_NAME: usize = 256;
+/// As `model` and `modelOverride` in the schema.
+const MAX_MODEL_NAME: usize = 512;
 
 /// Every rule that `spec` breaks, in the order of the spec. Bounds and texts that the schema refuses are checked there.
 #[must_use]
@@ -88,12 +98,12 @@ fn target(target: &Target, path: &FieldPath) -> Vec<Problem> {
     }
     problems.extend(empty(target.model.as_deref(), path.key("model")));
     problems.extend(empty(target.model_override.as_deref(), path.key("modelOverride")));
+    let mapping = path.key("modelMapping");
     for (recorded, sent) in &target.model_mapping {
-        problems.extend(empty(Some(sent), path.key("modelMapping").key(recorded.as_str())));
+        let entry = mapping.key(recorded.as_str());
+        problems.extend(too_long(recorded, MAX_MODEL_NAME, &entry).or_else(|| empty(Some(sent), entry)));
     }
-    for (name, value) in &target.headers {
-        problems.extend(header(name, value, path.key("headers").key(name.as_str())));
-    }
+    problems.extend(headers(&target.headers, &path.key("headers")));
     problems.extend(positive(Some(target.timeout), path.key("timeout")));
     problems
 }
@@ -117,6 +127,10 @@ fn target_url(text: &str, path: FieldPath) -> Option<Problem> {
     if has_user_info(text) {
         return Some(user_info(path));
     }
+    if let Some((name, _)) = url.query_pairs().find(|(name, _)| is_credential_name(name)) {
+        let message = format!("has the credential {name:?} in its query, and results name the URL");
+        return Some(Problem::new(path, message).hint(NO_CREDENTIALS));
+    }
     if url.fragment().is_some() {
         return Some(
             Problem::new(path, "has a fragment").hint("Leave out what begins with #: it is never sent."),
@@ -129,21 +143,47 @@ fn empty(text: Option<&str>, path: FieldPath) -> Option<Problem> {
     (text == Some("")).then(|| Problem::new(path, "must not be empty"))
 }
 
+/// The schema bounds values; the names in a map are beyond what it can say.
+fn too_long(name: &str, limit: usize, path: &FieldPath) -> Option<Problem> {
+    let length = name.chars().count();
+    let message = || format!("has a name of {length} characters, and may have {limit} at most");
+    (length > limit).then(|| Problem::new(path.clone(), message()))
+}
+
+fn headers(headers: &BTreeMap<String, String>, path: &FieldPath) -> Vec<Problem> {
+    let mut seen = BTreeMap::new();
+    let mut problems = Vec::new();
+    for (name, value) in headers {
+        let entry = path.key(name.as_str());
+        if let Some(first) = seen.insert(name.to_ascii_lowercase(), name) {
+            let message = format!("is the same header as {first}: case makes no difference");
+            problems.push(Problem::new(entry, message).hint("Keep one of the two."));
+        } else {
+            problems.extend(too_long(name, MAX_HEADER_NAME, &entry).or_else(|| header(name, value, entry)));
+        }
+    }
+    problems
+}
+
 fn header(name: &str, value: &str, path: FieldPath) -> Option<Problem> {
     match headers::refusal(name) {
-        Some(Refusal::Credential) => Some(
-            Problem::new(path, "carries credentials, which a spec is no place for")
-                .hint("Take it out. target.headersFrom, which reads a Secret, is not supported yet."),
-        ),
+        Some(Refusal::Credential) => {
+            Some(Problem::new(path, "carries credentials, which a spec is no place for").hint(NO_CREDENTIALS))
+        }
         Some(Refusal::Connection) => {
             Some(Problem::new(path, "is set by the connection itself").hint("Leave it out."))
         }
+        Some(Refusal::Encoding) => Some(
+            Problem::new(path, "says how bodies are compressed")
+                .hint("Leave it out: bodies are sent as they are, and answers are timed as they come."),
+        ),
         Some(Refusal::NotAName) => {
             Some(Problem::new(path, "is not a header name").hint("Use letters, digits and - only."))
         }
-        None if !headers::is_value(value) => {
-            Some(Problem::new(path, "has a line end or a NUL in its value").hint("Take it out."))
-        }
+        None if !headers::is_value(value) => Some(
+            Problem::new(path, "has a control character, such as a line end, in its value")
+                .hint("Take it out."),
+        ),
         None => None,
     }
 }
@@ -162,7 +202,22 @@ fn replay(replay: &Replay, path: &FieldPath) -> Vec<Problem> {
             .and_then(|window| window_end(window, &path.key("window"))),
     );
     problems.extend(positive(replay.duration, path.key("duration")));
+    problems.extend(never_in_time(replay, path.key("lateThreshold")));
     problems
+}
+
+/// A request is sent after it is due, if only by nanoseconds: with no room at all, none would be in time.
+fn never_in_time(replay: &Replay, path: FieldPath) -> Option<Problem> {
+    let policy = match replay.late_policy {
+        LatePolicy::CatchUp => return None,
+        LatePolicy::Drop => "Drop",
+        LatePolicy::Abort => "Abort",
+    };
+    let message = format!("must be more than 0s with latePolicy {policy}: no request is ever sent 0s late");
+    replay
+        .late_threshold
+        .is_zero()
+        .then(|| Problem::new(path, message).hint("Give at least 1ms, or take latePolicy CatchUp."))
 }
 
 /// What may stand beside which schedule.

@@ -167,6 +167,70 @@ fn no_message_repeats_a_secret() {
 }
 
 #[test]
+fn a_threshold_of_nothing_leaves_no_request_in_time() {
+    for (policy, threshold, is_right) in [
+        (LatePolicy::CatchUp, "0s", true),
+        (LatePolicy::Drop, "0s", false),
+        (LatePolicy::Abort, "0s", false),
+        (LatePolicy::Drop, "1ns", true),
+    ] {
+        let found = complaints(|replay| {
+            replay.late_policy = policy;
+            replay.late_threshold = threshold.parse().unwrap();
+        });
+        assert_eq!(found.is_empty(), is_right, "{policy:?}, {threshold}");
+    }
+}
+
+/// What is said about the target when it is changed like this.
+fn target_problems(change: impl FnOnce(&mut Target)) -> Vec<String> {
+    let mut spec = spec();
+    change(&mut spec.target);
+    validate(&spec).iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_url_of_the_target_has_no_credentials_in_its_query() {
+    let problems_of = |url: &str| target_problems(|target| target.urls = vec![url.to_owned()]);
+    for query in ["api-key=s3cret", "a=1&sig=s3cret", "access%5Ftoken=s3cret", "Key"] {
+        let problems = problems_of(&format!("https://host/v1/chat/completions?{query}"));
+        assert_eq!(problems.len(), 1, "{query}");
+        assert!(!problems[0].contains("s3cret"), "{}", problems[0]);
+    }
+    assert_eq!(
+        problems_of("https://host/v1?api-version=2024-10-21&max_tokens=5"),
+        [""; 0]
+    );
+}
+
+#[test]
+fn one_header_is_given_once_and_names_in_maps_are_bounded() {
+    let problems = target_problems(|target| {
+        for name in ["X-Team", "x-team", &"x".repeat(256), &"y".repeat(257)] {
+            target.headers.insert(name.to_owned(), "1".to_owned());
+        }
+        for model in ["é".repeat(512), "m".repeat(513)] {
+            target.model_mapping.insert(model, "other".to_owned());
+        }
+    });
+    assert_eq!(problems.len(), 3, "{problems:#?}");
+    assert!(
+        problems[0].ends_with("has a name of 513 characters, and may have 512 at most"),
+        "{problems:#?}"
+    );
+    assert!(
+        problems[1].ends_with(
+            "x-team: is the same header as X-Team: case makes no difference. Keep one of the two."
+        ),
+        "{problems:#?}"
+    );
+    assert!(
+        problems[2].ends_with("has a name of 257 characters, and may have 256 at most"),
+        "{problems:#?}"
+    );
+}
+
+#[test]
 fn formats_are_called_what_they_are_written_as() {
     for format in TraceFormat::ALL {
         assert_eq!(serde_json::to_value(format).unwrap(), format.name());
