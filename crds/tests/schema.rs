@@ -112,6 +112,41 @@ fn lists_maps_and_integers_are_bounded() {
     });
 }
 
+/// Beyond it a double, which the API server reads bounds as, does not tell whole numbers apart.
+const LARGEST_EXACT: f64 = 9_007_199_254_740_991.0;
+
+#[test]
+fn every_bound_is_a_number_that_the_api_server_reads_exactly() {
+    let crd = serde_json::to_value(ReplayJob::crd()).unwrap();
+    let schema = crd.pointer("/spec/versions/0/schema/openAPIV3Schema").unwrap();
+    let mut seen = 0;
+    walk("", schema, &mut |path, schema| {
+        for (keyword, value) in schema.iter().filter(|(_, value)| value.is_number()) {
+            seen += 1;
+            assert!(
+                value.as_f64().unwrap().abs() <= LARGEST_EXACT,
+                "{path}: {keyword}"
+            );
+        }
+    });
+    assert!(seen > 20, "{seen} bounds");
+}
+
+#[test]
+fn every_text_is_listed_or_bounded() {
+    let mut seen = 0;
+    walk("spec", &spec_schema(), &mut |path, schema| {
+        if schema["type"] == "string" {
+            seen += 1;
+            assert!(
+                schema.contains_key("enum") || schema.contains_key("maxLength"),
+                "{path}"
+            );
+        }
+    });
+    assert!(seen > 20, "{seen} texts");
+}
+
 #[test]
 fn the_resource_is_what_the_documentation_calls_it() {
     let crd = ReplayJob::crd();

@@ -63,7 +63,7 @@ pub struct DatasetOptions {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_048_576), extend("format" = "int32"))]
     pub block_size: Option<NonZeroU32>,
-    /// What a number in the timestamp column means. Unless given, it is ms in `mooncake_trace` and s in `workload_trace`.
+    /// What a number in the timestamp and delay columns means. Unless given, it is ms in `mooncake_trace` and s in `workload_trace`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp_unit: Option<TimestampUnit>,
     /// Names of recorded credential headers to send all the same; those not named here are dropped. Taken by
@@ -76,7 +76,7 @@ pub struct DatasetOptions {
     pub unknown_columns: UnknownColumns,
 }
 
-/// The unit of a number in the timestamp column.
+/// The unit of a number in the timestamp and delay columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum TimestampUnit {
     /// Seconds.

@@ -44,7 +44,7 @@ pub struct Replay {
     /// What to do about a request that is later than `lateThreshold`.
     #[serde(default)]
     pub late_policy: LatePolicy,
-    /// The lag (sent minus due) from which on a request counts as late.
+    /// The lag (sent minus due) above which a request counts as late. More than 0s with latePolicy Drop or Abort.
     #[serde(default = "default_late_threshold")]
     pub late_threshold: TimeSpan,
     /// Whether the endpoint is asked to write exactly as many tokens as were recorded.
@@ -52,7 +52,7 @@ pub struct Replay {
     pub match_output_length: bool,
     /// The seed of everything that is drawn: synthesised text and Poisson arrivals. Same seed, same requests.
     #[serde(default)]
-    #[schemars(range(min = 0, max = 9_223_372_036_854_775_807_u64), extend("format" = "int64"))]
+    #[schemars(range(min = 0, max = 9_007_199_254_740_991_u64), extend("format" = "int64"))]
     pub seed: u64,
 }
 
