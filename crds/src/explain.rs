@@ -79,7 +79,7 @@ pub fn explain(path: Option<&str>) -> Result<Explanation, ExplainError> {
 
 fn explain_at(path: &FieldPath) -> Result<Explanation, ExplainError> {
     match schema::at(path) {
-        Some(shape) => Ok(of(path.clone(), shape, is_required(path))),
+        Some(shape) => Ok(of(path.clone(), shape, schema::is_required(path))),
         None if unsupported::is_planned(path) => Err(ExplainError::Planned(path.clone())),
         None => Err(ExplainError::Unknown {
             path: path.clone(),
@@ -95,13 +95,6 @@ fn hint(path: &FieldPath) -> String {
         .take_while(|path| schema::at(path).is_none())
         .last();
     missing.as_ref().map(unknown_field_hint).unwrap_or_default()
-}
-
-fn is_required(path: &FieldPath) -> bool {
-    let Some((parent, crate::path::Segment::Key(name))) = path.split_last() else {
-        return false;
-    };
-    schema::at(&parent).is_some_and(|shape| shape.requires(name))
 }
 
 fn of(path: FieldPath, shape: Shape<'_>, required: bool) -> Explanation {

@@ -57,6 +57,14 @@ pub(crate) fn at(path: &FieldPath) -> Option<Shape<'static>> {
         })
 }
 
+/// Whether the field at `path` must be there.
+pub(crate) fn is_required(path: &FieldPath) -> bool {
+    let Some((parent, Segment::Key(name))) = path.split_last() else {
+        return false;
+    };
+    at(&parent).is_some_and(|shape| shape.requires(name))
+}
+
 /// Every field of the spec, those of lists and maps excepted.
 pub(crate) fn spec_fields() -> Vec<FieldPath> {
     let mut found = Vec::new();

@@ -47,7 +47,7 @@ spec:
     latePolicy: Drop
     lateThreshold: 5ms
     matchOutputLength: true
-    seed: 9223372036854775807
+    seed: 9007199254740991
   slo: {ttft: 500ms, interTokenLatency: 50ms, requestLatency: 10s}
   workers: {replicas: 4}
   results: {perRequest: false}
@@ -79,6 +79,27 @@ fn what_takes_effect_reads_back_the_same() {
         let spec = read_with(text, &[]).unwrap().job.spec;
         let again = serde_json::from_value(effective(&spec).unwrap()).unwrap();
         assert_eq!(spec, again);
+    }
+}
+
+#[test]
+fn a_seed_is_a_number_that_json_readers_agree_on() {
+    assert!(read_with(SMALL, &["replay.seed=9007199254740991"]).is_ok());
+    let problems = read_with(SMALL, &["replay.seed=9007199254740992"]).unwrap_err();
+    assert!(
+        problems.to_string().contains("must be at most 9007199254740991"),
+        "{problems}"
+    );
+}
+
+#[test]
+fn a_number_that_is_not_finite_is_not_mended_by_leaving_quotes_out() {
+    for value in ["nan", "inf", "\"-inf\""] {
+        let problems = read_with(SMALL, &[format!("replay.speed={value}").as_str()]).unwrap_err();
+        assert!(
+            problems.to_string().ends_with("Write a finite number."),
+            "{problems}"
+        );
     }
 }
 
@@ -211,6 +232,7 @@ fn problems_of_set_name_the_argument() {
         &[
             "replay.spede=2",
             "replay.speed=.nan",
+            "replay.warmup.requests=inf",
             "replay.rate.perSecond=0",
             "target.timeout=30",
             "target.urls[4]=http://a",
@@ -239,8 +261,13 @@ fn set_that_cannot_be_read_is_refused_with_all_its_problems() {
         "target.headers.\"x=1",
         "replay.window={start: 0s",
         "target.headers.cookie={\"s3cret",
+        "target={headers: {cookie: s3cret",
+        "target.urls=[\"https://host/v1?code=s3cret",
+        "target.urls=[\"https://me:s3cret@host/v1",
+        "=3",
     ])
     .unwrap_err();
+    assert!(!problems.to_string().contains("s3cret"));
     insta::assert_snapshot!("set_unreadable", problems);
 }
 

@@ -88,10 +88,15 @@ fn duration_error(found: &Value) -> Option<TimeSpanError> {
 
 fn missing(path: FieldPath) -> Problem {
     let shape = schema::at(&path);
-    let hint = shape.and_then(|shape| match shape.choices().as_slice() {
-        [only] => Some(format!("Write {}.", only.value)),
-        _ => Some(first_sentence(shape.description())).filter(|sentence| !sentence.is_empty()),
-    });
+    let hint = if path == FieldPath::root().key("metadata") {
+        // What its own description says is about Kubernetes.
+        Some("Write metadata: {name: …}.".to_owned())
+    } else {
+        shape.and_then(|shape| match shape.choices().as_slice() {
+            [only] => Some(format!("Write {}.", only.value)),
+            _ => Some(first_sentence(shape.description())).filter(|sentence| !sentence.is_empty()),
+        })
+    };
     Problem {
         hint,
         ..Problem::new(path, "is required")
@@ -140,7 +145,12 @@ fn is_named(path: &FieldPath, name: &str) -> bool {
 
 fn wrong_type(path: FieldPath, shape: Option<Shape<'_>>, found: &Value) -> Problem {
     if found.is_null() {
-        return Problem::new(path, "has no value").hint("Give it one, or leave the field out.");
+        let hint = match path.segments().last() {
+            Some(Segment::Index(_)) => "Give it one, or leave the entry out.",
+            _ if schema::is_required(&path) => "Give it one.",
+            _ => "Give it one, or leave the field out.",
+        };
+        return Problem::new(path, "has no value").hint(hint);
     }
     let expected = shape.map_or_else(String::new, Shape::type_name);
     let problem = Problem::new(
@@ -150,9 +160,11 @@ fn wrong_type(path: FieldPath, shape: Option<Shape<'_>>, found: &Value) -> Probl
     match (expected.as_str(), found) {
         ("string", Value::Bool(_) | Value::Number(_)) => problem.hint("Put it in quotes."),
         ("string", Value::Object(_)) => problem.hint("Put a name with dots in quotes."),
-        ("integer" | "number", Value::String(text)) if text.parse::<f64>().is_ok() => {
-            problem.hint("Leave the quotes out.")
-        }
+        ("integer" | "number", Value::String(text)) => match text.parse::<f64>() {
+            Ok(number) if number.is_finite() => problem.hint("Leave the quotes out."),
+            Ok(_) => problem.hint("Write a finite number."),
+            Err(_) => problem,
+        },
         ("boolean", Value::String(text)) if matches!(text.as_str(), "true" | "false" | "yes" | "no") => {
             problem.hint("Leave the quotes out.")
         }

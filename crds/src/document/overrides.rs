@@ -130,13 +130,17 @@ fn parse_one(position: usize, assignment: &str) -> Result<Override, Problem> {
     Ok(Override { path, shown, value })
 }
 
-/// `--set` with the path, as far as it can be told from the value.
+/// `--set` with the path, as far as it can be told from the value; with all of it where there is no path.
 fn written_path(assignment: &str) -> String {
     let path = match FieldPath::parse_prefix(assignment) {
         Ok((_, rest)) => &assignment[..assignment.len() - rest.len()],
         Err(_) => assignment.split('=').next().unwrap_or_default(),
     };
-    format!("--set {path}")
+    match (path, assignment) {
+        ("", "") => "--set \"\"".to_owned(),
+        ("", whole) => format!("--set {whole}"),
+        (path, _) => format!("--set {path}"),
+    }
 }
 
 fn from_spec(path: FieldPath) -> FieldPath {
@@ -149,8 +153,9 @@ fn from_spec(path: FieldPath) -> FieldPath {
 
 /// Whether a value is better not repeated in messages.
 fn may_be_secret(path: &FieldPath, value: &str) -> bool {
-    let is_header = path.is_within(&FieldPath::spec().key("target").key("headers"));
-    is_header || (value.contains("://") && value.contains('@'))
+    let headers = FieldPath::spec().key("target").key("headers");
+    let may_hold_headers = path.is_within(&headers) || headers.is_within(path);
+    may_hold_headers || (value.contains("://") && value.contains(['@', '?']))
 }
 
 /// Sets the field at `path`, making the mappings and lists on the way.
