@@ -53,7 +53,8 @@ pub(crate) fn code(result: Result<Done, Failure>) -> ExitCode {
             ExitCode::FAILURE
         }
         Err(Failure::Run(error)) => {
-            eprintln!("{error:#}");
+            // Every error says all there is to say; its sources would say it again.
+            eprintln!("{error}");
             ExitCode::FAILURE
         }
     }

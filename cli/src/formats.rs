@@ -5,16 +5,16 @@ use serde_json::json;
 
 use crate::args::FormatsArguments;
 use crate::exit::{Done, Failure};
+use crate::output::{print, print_json};
 
 /// Lists the trace formats.
 pub(crate) fn formats(arguments: &FormatsArguments) -> Result<Done, Failure> {
     if arguments.json {
         let formats: Vec<_> = Format::all().iter().map(|format| as_json(*format)).collect();
-        println!("{}", serde_json::to_string_pretty(&formats)?);
+        print_json(&formats)?;
     } else {
-        for format in Format::all() {
-            println!("{}", as_text(*format));
-        }
+        let texts: Vec<_> = Format::all().iter().map(|format| as_text(*format)).collect();
+        print(&texts.join("\n"))?;
     }
     Ok(Done::Shown)
 }

@@ -1,12 +1,32 @@
 //! Logs, on standard error: warnings, or what `REPRISE_LOG` asks for.
 
+use std::env::{VarError, var};
+
 use tracing_subscriber::EnvFilter;
 
+use crate::exit::Failure;
+
+const VARIABLE: &str = "REPRISE_LOG";
+
 /// Starts logging.
-pub(crate) fn start() {
-    let filter = EnvFilter::try_from_env("REPRISE_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+pub(crate) fn start() -> Result<(), Failure> {
+    let filter = match var(VARIABLE) {
+        Err(VarError::NotPresent) => "warn".to_owned(),
+        Err(error) => {
+            return Err(Failure::Input(format!(
+                "Cannot use {VARIABLE}: {error}. Write warn, info or debug."
+            )));
+        }
+        Ok(filter) => filter,
+    };
+    let filter = EnvFilter::try_new(&filter).map_err(|error| {
+        Failure::Input(format!(
+            "Cannot use {VARIABLE}={filter}: {error}. Write warn, info or debug."
+        ))
+    })?;
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .init();
+    Ok(())
 }

@@ -11,6 +11,7 @@ mod inspect;
 mod interrupt;
 mod logging;
 mod open_files;
+mod output;
 mod prepare;
 mod run;
 mod terminal;
@@ -23,8 +24,9 @@ use args::{Arguments, Command};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    logging::start();
-    open_files::raise_limit();
+    if let Err(failure) = logging::start() {
+        return exit::code(Err(failure));
+    }
     let result = match arguments.command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Demo(arguments) => demo::demo(&arguments),

@@ -151,3 +151,90 @@ fn an_option_that_the_format_does_not_take_is_refused() {
         refusal(&["recorded_bodies.jsonl", set[0], set[1]])
     );
 }
+
+/// What `--json` shows of a trace, and `name`'s folder of Parquet traces.
+fn parquet(name: &str) -> serde_json::Value {
+    let output = run(
+        &repository().join("dataset/tests/data/parquet"),
+        &[name, "--json"],
+    );
+    assert_eq!(text(&output.stderr), "");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn rows_are_shown_like_lines() {
+    let [mut rows, mut lines] = ["conversations.parquet", "conversations.jsonl"].map(parquet);
+    for inspected in [&mut rows, &mut lines] {
+        for of_the_file in ["source", "bytes", "sha256", "traceSha256"] {
+            assert!(inspected.as_object_mut().unwrap().remove(of_the_file).is_some());
+        }
+    }
+    assert_eq!(rows, lines);
+    assert_eq!(rows["isFormatDetected"], true);
+}
+
+#[test]
+fn the_digest_of_a_folder_is_the_one_that_a_shell_computes() {
+    let command =
+        "LC_ALL=C; for shard in spark/*.parquet; do sha256sum < \"$shard\" | cut -c -64; done | sha256sum";
+    let shell = Command::new("sh")
+        .args(["-c", command])
+        .current_dir(repository().join("dataset/tests/data/parquet"))
+        .output()
+        .unwrap();
+    let spark = parquet("spark");
+    assert_eq!(spark["sha256"], text(&shell.stdout)[..64]);
+    assert_eq!(spark["traceSha256"], spark["sha256"]);
+    assert_eq!(spark["bytes"], 2 * 462);
+    assert_eq!(spark["requests"], 4);
+    assert_eq!(spark["files"][1]["name"], "part-00001-c0ffee-c000.snappy.parquet");
+}
+
+#[test]
+fn the_digest_of_a_single_shard_is_that_of_its_file() {
+    let shell = Command::new("sha256sum")
+        .arg(repository().join("dataset/tests/data/parquet/lengths.parquet"))
+        .output()
+        .unwrap();
+    assert_eq!(parquet("lengths.parquet")["sha256"], text(&shell.stdout)[..64]);
+}
+
+#[test]
+fn splits_that_are_left_out_are_told() {
+    assert_eq!(parquet("splits")["warnings"][0]["code"], "SplitsLeftOut");
+}
+
+#[test]
+fn parquet_that_cannot_be_used_is_refused() {
+    let parquet = "../../../dataset/tests/data/parquet";
+    let said = [
+        &[
+            &format!("{parquet}/lengths.parquet"),
+            "--format",
+            "workload_trace",
+        ][..],
+        &[&format!("{parquet}/refused/columns.parquet")],
+        &[&format!("{parquet}/splits_without_train")],
+        &[&format!("{parquet}/no_rows.parquet")],
+        &[
+            &format!("{parquet}/no_bytes.parquet"),
+            "--format",
+            "mooncake_trace",
+        ],
+        &["."],
+    ]
+    .map(refusal);
+    insta::assert_snapshot!(said.concat());
+}
+
+#[test]
+fn parquet_in_a_pipe_is_refused() {
+    let output = Command::new("sh")
+        .args(["-c", "cat lengths.parquet | \"$0\" inspect /dev/stdin"])
+        .arg(env!("CARGO_BIN_EXE_reprise"))
+        .current_dir(repository().join("dataset/tests/data/parquet"))
+        .output()
+        .unwrap();
+    insta::assert_snapshot!(text(&output.stderr));
+}

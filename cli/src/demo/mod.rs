@@ -4,12 +4,14 @@ mod trace_server;
 
 use std::path::PathBuf;
 
+use reprise_contract::summary::Verdict;
 use reprise_crds::document::{self, Overrides};
 use reprise_mock_endpoint::{ArrivalLog, Config, start_on_own_thread};
 
 use crate::args::{DemoArguments, OutputArguments};
 use crate::exit::{Done, Failure};
 use crate::interrupt::Interrupt;
+use crate::output::print;
 use crate::run::run_document;
 use trace_server::TraceServer;
 
@@ -37,12 +39,12 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<Done, Failure> {
         format!("dataset.source={}", traces.url()),
         format!("target.urls=[\"{}\"]", endpoint.url()),
     ];
-    println!(
+    print(&format!(
         "A mock endpoint answers at {} (TTFT {TTFT}, {INTER_TOKEN_LATENCY} a token), and {} serves a minute of a published\n\
-         trace. deploy/examples/demo.yaml replays it six times as fast, with these two addresses set:\n",
+         trace. deploy/examples/demo.yaml replays it six times as fast, with these two addresses set:\n\n",
         endpoint.url(),
         traces.url(),
-    );
+    ))?;
     let document = document::read(JOB, &Overrides::parse(&settings).map_err(Failure::input)?)
         .map_err(|problems| Failure::input(problems.in_file("deploy/examples/demo.yaml")))?;
     let output = OutputArguments {
@@ -51,7 +53,9 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<Done, Failure> {
     };
     let done = run_document(&document, &output, &interrupt)?;
     endpoint.shutdown()?;
-    println!("{}", what_next(arguments.output.as_ref()));
+    if let Done::Replayed(Verdict::Succeeded) = done {
+        print(&what_next(arguments.output.as_ref()))?;
+    }
     Ok(done)
 }
 
@@ -64,6 +68,6 @@ fn what_next(output: Option<&PathBuf>) -> String {
         "\nOpen report.html in {folder}. Then try your own endpoint and trace:\n\n  \
          reprise inspect trace.jsonl\n  \
          reprise run --source trace.jsonl --format mooncake_trace --target http://localhost:8000 --model my-model\n  \
-         reprise explain spec.replay"
+         reprise explain spec.replay\n"
     )
 }

@@ -6,6 +6,7 @@ mod table;
 use std::convert::Infallible;
 
 use reprise_contract::Digest;
+use reprise_contract::summary::DatasetFile;
 use reprise_crds::document::{self, Overrides};
 use reprise_crds::{Dataset, FieldPath};
 use reprise_dataset::{Inspection, Inspector};
@@ -14,7 +15,8 @@ use serde::Serialize;
 use crate::args::InspectArguments;
 use crate::exit::{Done, Failure};
 use crate::interrupt::Interrupt;
-use crate::prepare::TraceInput;
+use crate::output::{print, print_json};
+use crate::prepare::{Known, TraceInput};
 use crate::terminal;
 
 /// What was read, and what is in it.
@@ -27,6 +29,8 @@ struct Inspected {
     bytes: u64,
     sha256: Digest,
     trace_sha256: Digest,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    files: Vec<DatasetFile>,
     #[serde(flatten)]
     inspection: Inspection,
 }
@@ -36,12 +40,9 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<Done, Failure> {
     let dataset = dataset(arguments)?;
     let inspected = read(&dataset, &Interrupt::listen()?)?;
     if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&inspected)?);
+        print_json(&inspected)?;
     } else {
-        print!(
-            "{}",
-            table::render(&inspected, terminal::width().unwrap_or(u16::MAX))
-        );
+        print(&table::render(&inspected, terminal::width().unwrap_or(u16::MAX)))?;
     }
     Ok(Done::Shown)
 }
@@ -60,17 +61,18 @@ fn read(dataset: &Dataset, interrupt: &Interrupt) -> Result<Inspected, Failure> 
     let input = TraceInput::open(dataset)?;
     let (format, is_format_detected) = (input.format.name(), input.is_format_detected);
     let mut inspector = Inspector::default();
-    let (facts, provenance) = input.read::<Infallible>(interrupt, &mut |turn| {
+    let Known { facts, source, files } = input.read::<Infallible>(interrupt, &mut |turn| {
         inspector.add(&turn);
         Ok(())
     })?;
     Ok(Inspected {
-        source: provenance.reference,
+        source: source.reference,
         format,
         is_format_detected,
-        bytes: provenance.bytes,
-        sha256: provenance.sha256,
-        trace_sha256: provenance.trace_sha256,
+        bytes: source.bytes,
+        sha256: source.sha256,
+        trace_sha256: source.trace_sha256,
+        files,
         inspection: inspector.finish(&facts),
     })
 }

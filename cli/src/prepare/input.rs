@@ -3,10 +3,12 @@
 use std::io::BufRead;
 
 use reprise_content::Turn;
+use reprise_contract::summary::DatasetFile;
 use reprise_crds::{Dataset, TraceFormat, UnknownColumns};
-use reprise_dataset::{Facts, Format, HeaderName, Options, ReadError, TimestampUnit};
+use reprise_dataset::{Facts, Format, HeaderName, Options, ParquetTrace, ReadError, TimestampUnit};
 use reprise_source::{Provenance, Reference, SourceError, Trace};
 
+use super::parquet;
 use super::progress::Reading;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
@@ -17,7 +19,21 @@ pub(crate) struct TraceInput {
     pub(crate) format: Format,
     pub(crate) is_format_detected: bool,
     options: Options,
-    trace: Trace,
+    records: Records,
+}
+
+/// What is known of a trace once it was read.
+pub(crate) struct Known {
+    pub(crate) facts: Facts,
+    pub(crate) source: Provenance,
+    /// Its files, where it has several.
+    pub(crate) files: Vec<DatasetFile>,
+}
+
+/// What the records are read from.
+enum Records {
+    Lines(Trace),
+    Rows(ParquetTrace),
 }
 
 /// Why reading stops before the end of the trace.
@@ -41,11 +57,16 @@ impl TraceInput {
                 "its format is not given, and the format of a remote trace is never guessed",
             ));
         }
-        let mut trace = reprise_source::open(&reference).map_err(Failure::input)?;
+        let mut records = Records::open(&reference)?;
         let (format, is_format_detected) = match dataset.format {
             Some(format) => (chosen(format), false),
-            None => (detect(&reference, &mut trace)?, true),
+            None => (records.detect(&reference)?, true),
         };
+        if let Records::Rows(_) = records {
+            format
+                .check_reads_parquet()
+                .map_err(|error| unusable(&reference, &error))?;
+        }
         options
             .check(format)
             .map_err(|error| Failure::Input(format!("Cannot use {reference}: {error}.")))?;
@@ -54,30 +75,85 @@ impl TraceInput {
             format,
             is_format_detected,
             options,
-            trace,
+            records,
         })
     }
 
     /// Reads every record. Gives back what is known of the trace, and what exactly was read.
     pub(crate) fn read<E: std::error::Error + Send + Sync + 'static>(
-        mut self,
+        self,
         interrupt: &Interrupt,
         sink: &mut dyn FnMut(Turn) -> Result<(), E>,
-    ) -> Result<(Facts, Provenance), Failure> {
-        let reading = Reading::show(&self.reference, self.trace.progress());
+    ) -> Result<Known, Failure> {
         let mut checked = |turn: Turn| {
             if interrupt.is_set() {
                 return Err(Stop::Interrupted);
             }
             sink(turn).map_err(Stop::Sink)
         };
-        let facts = reprise_dataset::read(self.format, &mut self.trace, &self.options, &mut checked);
-        let reference = self.reference;
-        let facts = facts.map_err(|error| failure(&reference, error))?;
-        let provenance = self.trace.finish().map_err(Failure::input)?;
-        drop(reading);
-        Ok((facts, provenance))
+        let (reference, format, options) = (&self.reference, self.format, &self.options);
+        match self.records {
+            Records::Lines(mut trace) => {
+                let reading = Reading::show(reference, trace.progress());
+                let facts = reprise_dataset::read(format, &mut trace, options, &mut checked)
+                    .map_err(|error| failure(reference, error))?;
+                let source = trace.finish().map_err(Failure::input)?;
+                drop(reading);
+                Ok(Known {
+                    facts,
+                    source,
+                    files: Vec::new(),
+                })
+            }
+            Records::Rows(trace) => parquet::with_provenance(reference, &trace, interrupt, || {
+                reprise_dataset::read_parquet(format, &trace, options, &mut checked)
+                    .map_err(|error| failure(reference, error))
+            }),
+        }
     }
+}
+
+impl Records {
+    fn open(reference: &Reference) -> Result<Self, Failure> {
+        if let Some(path) = reference.local_path() {
+            let found = ParquetTrace::find(path).map_err(|error| unusable(reference, &error))?;
+            if let Some(trace) = found {
+                return Ok(Self::Rows(trace));
+            }
+        }
+        let mut trace = reprise_source::open(reference).map_err(Failure::input)?;
+        let start = trace
+            .fill_buf()
+            .map_err(|error| Failure::Input(error.to_string()))?;
+        if reprise_dataset::is_parquet(start) {
+            return Err(Failure::Input(format!(
+                "Cannot use {reference}: it is a Parquet file, which is read only from a plain file on this machine, not \
+                 from a server, a pipe or a compressed file. Save it as one and give its path."
+            )));
+        }
+        Ok(Self::Lines(trace))
+    }
+
+    /// The format that the first record looks like.
+    fn detect(&mut self, reference: &Reference) -> Result<Format, Failure> {
+        let first = match self {
+            Self::Lines(trace) => first_line(trace)?,
+            Self::Rows(trace) => trace
+                .first_record()
+                .map_err(|error| unusable(reference, &error))?,
+        };
+        let Some(first) = first else {
+            return Err(Failure::Input(format!(
+                "Cannot use {reference}: it is empty. Point dataset.source at a trace with at least one record."
+            )));
+        };
+        Format::detect(&first)
+            .ok_or_else(|| no_format(reference, "its first record looks like none of the known formats"))
+    }
+}
+
+fn unusable(reference: &Reference, error: &dyn std::error::Error) -> Failure {
+    Failure::Input(format!("Cannot use {reference}: {error}"))
 }
 
 fn failure<E: std::error::Error + Send + Sync + 'static>(
@@ -95,23 +171,17 @@ fn failure<E: std::error::Error + Send + Sync + 'static>(
     }
 }
 
-/// The format that the first record looks like.
-fn detect(reference: &Reference, trace: &mut Trace) -> Result<Format, Failure> {
+/// The first line with something on it, as far as the first bytes show it. `None` when there are no bytes.
+fn first_line(trace: &mut Trace) -> Result<Option<String>, Failure> {
     let start = trace
         .fill_buf()
         .map_err(|error| Failure::Input(error.to_string()))?;
     if start.is_empty() {
-        return Err(Failure::Input(format!(
-            "Cannot use {reference}: it is empty. Point dataset.source at a trace with at least one record."
-        )));
+        return Ok(None);
     }
     let text = String::from_utf8_lossy(start);
-    let first = text
-        .lines()
-        .find(|line| !line.trim().is_empty())
-        .unwrap_or_default();
-    Format::detect(first)
-        .ok_or_else(|| no_format(reference, "its first record looks like none of the known formats"))
+    let first = text.lines().find(|line| !line.trim().is_empty());
+    Ok(Some(first.unwrap_or_default().to_owned()))
 }
 
 fn no_format(reference: &Reference, reason: &str) -> Failure {

@@ -1,6 +1,7 @@
 //! From a reference to content that can be sent.
 
 mod input;
+mod parquet;
 mod progress;
 
 use std::collections::BTreeMap;
@@ -8,14 +9,15 @@ use std::path::Path;
 
 use reprise_content::store::{Content, Origin, Writer};
 use reprise_content::{Body, Piece, corpus};
-use reprise_crds::{Dataset, UnknownColumns};
+use reprise_contract::summary::DatasetFile;
+use reprise_crds::Dataset;
 use reprise_dataset::{Facts, Format};
 use tempfile::TempDir;
 
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 
-pub(crate) use input::TraceInput;
+pub(crate) use input::{Known, TraceInput};
 
 /// Content that can be sent, and what is known of where it came from.
 pub(crate) struct Prepared {
@@ -24,7 +26,13 @@ pub(crate) struct Prepared {
     pub(crate) format: Format,
     pub(crate) is_format_detected: bool,
     pub(crate) has_corpus_text: bool,
+    /// Turns without a recorded output length.
+    pub(crate) turns_without_output_length: u32,
+    /// Turns whose decoding a grammar constrains.
+    pub(crate) constrained_turns: u32,
     pub(crate) source: reprise_source::Provenance,
+    /// The trace's files, where it has several.
+    pub(crate) files: Vec<DatasetFile>,
     /// Holds the content's files; they go with it.
     _folder: TempDir,
 }
@@ -41,7 +49,10 @@ pub(crate) fn prepare(
     let folder = tempfile::Builder::new().prefix(".content-").tempdir_in(folder)?;
     let mut writer = Writer::create(folder.path()).map_err(anyhow::Error::from)?;
     let mut has_corpus_text = false;
-    let (facts, source) = input.read(interrupt, &mut |turn| {
+    let (mut turns_without_output_length, mut constrained_turns) = (0, 0);
+    let Known { facts, source, files } = input.read(interrupt, &mut |turn| {
+        turns_without_output_length += u32::from(turn.output_tokens.is_none());
+        constrained_turns += u32::from(turn.is_constrained);
         has_corpus_text |= matches!(
             &turn.body,
             Body::Prompt { pieces, .. } if pieces.iter().any(|piece| matches!(piece, Piece::Corpus { .. }))
@@ -51,7 +62,7 @@ pub(crate) fn prepare(
     let origin = Origin {
         trace_digest: source.trace_sha256,
         format: format.name().to_owned(),
-        options: options_by_name(dataset),
+        options: options_by_name(dataset, format),
         corpus: corpus::NAME.to_owned(),
         seed,
     };
@@ -62,24 +73,37 @@ pub(crate) fn prepare(
         format,
         is_format_detected,
         has_corpus_text,
+        turns_without_output_length,
+        constrained_turns,
         source,
+        files,
         _folder: folder,
     })
 }
 
-/// The options that were given, by name: part of the content's digest.
-fn options_by_name(dataset: &Dataset) -> BTreeMap<String, String> {
+/// The options that shaped the content, defaults filled in, by name: part of its digest.
+fn options_by_name(dataset: &Dataset, format: Format) -> BTreeMap<String, String> {
     let options = &dataset.options;
-    let block_size = options.block_size.map(|size| ("blockSize", size.to_string()));
     let unit = options
         .timestamp_unit
-        .map(|unit| ("timestampUnit", input::unit(unit).name().to_owned()));
-    let keep = (!options.keep_headers.is_empty()).then(|| ("keepHeaders", options.keep_headers.join(",")));
-    let ignore =
-        (options.unknown_columns == UnknownColumns::Ignore).then(|| ("unknownColumns", "Ignore".to_owned()));
-    [block_size, unit, keep, ignore]
-        .into_iter()
-        .flatten()
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect()
+        .map_or(format.default_timestamp_unit(), input::unit);
+    let block_size = format
+        .default_block_size()
+        .map(|default| options.block_size.unwrap_or(default));
+    let mut keep: Vec<_> = options
+        .keep_headers
+        .iter()
+        .map(|name| name.to_lowercase())
+        .collect();
+    keep.sort_unstable();
+    keep.dedup();
+    [
+        Some(("timestampUnit", unit.name().to_owned())),
+        block_size.map(|size| ("blockSize", size.to_string())),
+        (!keep.is_empty()).then(|| ("keepHeaders", keep.join(","))),
+    ]
+    .into_iter()
+    .flatten()
+    .map(|(name, value)| (name.to_owned(), value))
+    .collect()
 }

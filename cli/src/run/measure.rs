@@ -1,12 +1,12 @@
 //! Runs the plan and keeps its outcomes.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
 use reprise_content::Digest;
-use reprise_content::schedule::Mode;
+use reprise_content::schedule::{Load, Mode};
 use reprise_contract::Outcome;
 use reprise_contract::summary::{ScheduleProvenance, TargetProvenance, Warning};
 use reprise_report::{OutcomeFileError, OutcomeWriter};
@@ -17,14 +17,21 @@ use super::progress::Replaying;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 
+/// Where outcomes lie in the folder for results.
+pub(crate) const OUTCOMES_FILE: &str = "outcomes.parquet";
+
 /// How often progress is shown.
 const TICK: Duration = Duration::from_millis(100);
+
+/// Batches of outcomes that wait to be written, at most: some seconds' worth under any load.
+const BATCHES: usize = 128;
 
 /// A replay that is over, and where its outcomes are.
 pub(crate) struct Measured {
     pub(crate) replayed: Replayed,
     pub(crate) outcomes: PathBuf,
     pub(crate) planned: u64,
+    pub(crate) load: Load,
     pub(crate) schedule: ScheduleProvenance,
     pub(crate) target: TargetProvenance,
     pub(crate) warnings: Vec<Warning>,
@@ -32,13 +39,13 @@ pub(crate) struct Measured {
 
 /// Replays the plan; its outcomes go to `outcomes.parquet` in `folder` as they come.
 pub(crate) fn measure(planned: Planned, folder: &Path, interrupt: &Interrupt) -> Result<Measured, Failure> {
-    let Planned { plan, warnings } = planned;
+    let Planned { plan, load, warnings } = planned;
     let (schedule, target) = (schedule_provenance(&plan), target_provenance(&plan));
     let requests = plan.schedule.requests.len() as u64;
-    let mut writer = OutcomeWriter::create(&folder.join("outcomes.parquet"))?;
+    let mut writer = OutcomeWriter::create(&folder.join(OUTCOMES_FILE))?;
     let progress = Replaying::show(requests, plan.schedule.last_offset_ns());
 
-    let (send, batches) = channel();
+    let (send, batches) = sync_channel(BATCHES);
     let control = interrupt.control().clone();
     let replaying = thread::spawn(move || replay(plan, &control, &send));
     let kept = keep(&batches, &mut writer, &progress);
@@ -55,6 +62,7 @@ pub(crate) fn measure(planned: Planned, folder: &Path, interrupt: &Interrupt) ->
         replayed: replayed?,
         outcomes: writer.finish()?,
         planned: requests,
+        load,
         schedule,
         target,
         warnings,

@@ -1,9 +1,9 @@
 //! From a spec and its content to a plan.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::thread::available_parallelism;
 
-use reprise_content::schedule;
+use reprise_content::schedule::{self, Load};
 use reprise_content::template::{self, ModelRewrite, Template};
 use reprise_contract::summary::Warning;
 use reprise_crds::{Api, LatePolicy, ReplayJobSpec};
@@ -16,6 +16,7 @@ use crate::prepare::Prepared;
 /// A plan, and what the reader of its results should know.
 pub(crate) struct Planned {
     pub(crate) plan: Plan,
+    pub(crate) load: Load,
     pub(crate) warnings: Vec<Warning>,
 }
 
@@ -54,7 +55,7 @@ pub(crate) fn plan(
             .or_else(|| available_parallelism().ok())
             .unwrap_or(NonZeroUsize::MIN),
     };
-    Ok(Planned { plan, warnings })
+    Ok(Planned { plan, load, warnings })
 }
 
 fn template(spec: &ReplayJobSpec) -> Result<Template, Failure> {
@@ -124,6 +125,30 @@ fn warnings(spec: &ReplayJobSpec, prepared: &Prepared, schedule: &schedule::Sche
             left_out.beyond_requests
         ),
     );
+    let measured = count_measured(schedule);
+    let asked = spec.replay.requests.map_or(measured, NonZeroU64::get);
+    warn_if(
+        measured < asked,
+        "FewerRequestsThanAsked",
+        format!("replay.requests asks for {asked} measured requests, and the trace has {measured}."),
+    );
+    let without_length = prepared.turns_without_output_length;
+    warn_if(
+        spec.replay.match_output_length && without_length > 0,
+        "OutputLengthNotRecorded",
+        format!(
+            "replay.matchOutputLength left {without_length} records as they are, which have no recorded length."
+        ),
+    );
+    let constrained = prepared.constrained_turns;
+    warn_if(
+        spec.replay.match_output_length && constrained > 0,
+        "IgnoreEosNotSet",
+        format!(
+            "replay.matchOutputLength did not set ignore_eos on {constrained} records whose decoding a grammar constrains: an \
+             engine may not go on where its grammar ends."
+        ),
+    );
     warn_if(
         spec.workers.replicas.get() > 1,
         "OneProcess",
@@ -133,6 +158,14 @@ fn warnings(spec: &ReplayJobSpec, prepared: &Prepared, schedule: &schedule::Sche
         ),
     );
     warnings
+}
+
+fn count_measured(schedule: &schedule::Schedule) -> u64 {
+    schedule
+        .requests
+        .iter()
+        .filter(|request| !request.is_warmup)
+        .count() as u64
 }
 
 fn warning(code: &str, message: String) -> Warning {

@@ -1,18 +1,21 @@
 //! From outcomes to the files of a result, and to the terminal.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use jiff::Timestamp;
 use reprise_content::corpus;
+use reprise_content::schedule::Load;
 use reprise_contract::Summary;
 use reprise_contract::summary::{DatasetProvenance, Host, Provenance};
-use reprise_crds::ReplayJobSpec;
 use reprise_crds::document::Document;
+use reprise_crds::{ReplayJobSpec, Results, Schedule, TraceFormat};
+use reprise_dataset::Format;
 use reprise_report::{EndedBy, Input, Limits, analyse, files, table};
 use reprise_worker::StopCause;
 
-use super::measure::Measured;
-use crate::exit::{Done, Failure};
+use super::measure::{Measured, OUTCOMES_FILE};
+use crate::exit::Failure;
+use crate::output::{print, print_json};
 use crate::prepare::Prepared;
 use crate::terminal;
 
@@ -24,14 +27,13 @@ pub(super) fn summarise(
     document: &Document,
     prepared: &Prepared,
     measured: Measured,
-    folder: &Path,
 ) -> Result<Summary, Failure> {
     let spec = document.spec();
     let replayed = measured.replayed;
     let started_at = Timestamp::try_from(replayed.t0)?;
     let input = Input {
         name: document.name().to_owned(),
-        spec: effective_spec(spec, &prepared.source.reference)?,
+        spec: effective_spec(spec, prepared, &measured.load)?,
         provenance: Provenance {
             reprise_version: env!("CARGO_PKG_VERSION").to_owned(),
             dataset: dataset_provenance(prepared, spec.replay.seed),
@@ -59,18 +61,39 @@ pub(super) fn summarise(
             late_threshold: spec.replay.late_threshold.get(),
         },
     };
-    let summary = analyse(input, &measured.outcomes, &replayed.gaps)?;
-    if !spec.results.per_request {
-        std::fs::remove_file(&measured.outcomes)?;
-    }
-    files::write_all(folder, &summary)?;
-    Ok(summary)
+    Ok(analyse(input, &measured.outcomes, &replayed.gaps)?)
 }
 
-/// The spec with all defaults, the reference to its trace as it may be shown: a presigned URL is a credential.
-fn effective_spec(spec: &ReplayJobSpec, reference: &str) -> Result<serde_json::Value, serde_json::Error> {
+/// Writes the files of the result.
+pub(super) fn write(summary: &Summary, folder: &Path, results: Results) -> Result<(), Failure> {
+    files::write_all(folder, summary)?;
+    if !results.per_request {
+        std::fs::remove_file(folder.join(OUTCOMES_FILE))?;
+    }
+    Ok(())
+}
+
+/// The spec as it ran: all defaults, and what was chosen where it left a choice. The reference to its trace is as it may be
+/// shown: a presigned URL is a credential.
+fn effective_spec(
+    spec: &ReplayJobSpec,
+    prepared: &Prepared,
+    load: &Load,
+) -> Result<serde_json::Value, serde_json::Error> {
     let mut shown = spec.clone();
-    reference.clone_into(&mut shown.dataset.source);
+    shown.dataset.source.clone_from(&prepared.source.reference);
+    shown.dataset.format = Some(match prepared.format {
+        Format::MooncakeTrace => TraceFormat::MooncakeTrace,
+        Format::WorkloadTrace => TraceFormat::WorkloadTrace,
+    });
+    shown.replay.schedule = match load {
+        Load::Recorded { .. } => Schedule::Recorded,
+        Load::Rate(_) => Schedule::Rate,
+        Load::Concurrency(sessions) => {
+            shown.replay.concurrency = Some(*sessions);
+            Schedule::Concurrency
+        }
+    };
     reprise_crds::effective(&shown)
 }
 
@@ -82,6 +105,7 @@ fn dataset_provenance(prepared: &Prepared, seed: u64) -> DatasetProvenance {
         sha256: source.sha256.to_string(),
         compression: source.compression.to_string(),
         trace_sha256: source.trace_sha256.to_string(),
+        files: prepared.files.clone(),
         format: prepared.format.name().to_owned(),
         format_chosen_by: if prepared.is_format_detected {
             "detected"
@@ -97,16 +121,11 @@ fn dataset_provenance(prepared: &Prepared, seed: u64) -> DatasetProvenance {
     }
 }
 
-/// Prints the summary and says where the files are.
-pub(super) fn show(summary: &Summary, folder: PathBuf, as_json: bool) -> Result<Done, Failure> {
+/// Prints the summary.
+pub(super) fn show(summary: &Summary, as_json: bool) -> Result<(), Failure> {
     if as_json {
-        println!("{}", serde_json::to_string_pretty(summary)?);
-    } else {
-        print!(
-            "{}",
-            table::render(summary, terminal::width().unwrap_or(DEFAULT_WIDTH))
-        );
-        println!("\nResults: {}", folder.display());
+        return print_json(summary);
     }
-    Ok(Done::Replayed(summary.verdict))
+    let width = terminal::width().unwrap_or(DEFAULT_WIDTH);
+    print(&table::render(summary, width))
 }
