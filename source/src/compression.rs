@@ -64,6 +64,10 @@ impl fmt::Display for Compression {
 
 /// Unpacks stored bytes. Each variant reads all members or frames, and holds no more than its window: at most 128 MiB
 /// with zstd, whose decoder refuses more.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is one a trace, on the heap; how large a decoder is depends on what else is built"
+)]
 pub(crate) enum Unpacking {
     Gzip(MultiGzDecoder<Stored>),
     Zstd(zstd::Decoder<'static, Stored>),

@@ -62,6 +62,12 @@ impl Reference {
         }
     }
 
+    /// The reference of a path on this machine, whatever its text looks like.
+    #[must_use]
+    pub fn of_path(path: &Path) -> Self {
+        Self(Place::Local(path.to_owned()))
+    }
+
     /// The path, if the reference names something on this machine.
     #[must_use]
     pub fn local_path(&self) -> Option<&Path> {

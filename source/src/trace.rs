@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use reprise_contract::Digest;
 
 use crate::compression::{Compression, HEAD, Unpacking};
-use crate::digest::Hashing;
+use crate::digest::{Hasher, Hashing};
 use crate::error::{Problem, SourceError};
 use crate::http::HttpSource;
 use crate::local::LocalSource;
@@ -154,4 +154,29 @@ pub struct Provenance {
     pub compression: Compression,
     /// Digest of the decompressed trace; the same as `sha256` without compression.
     pub trace_sha256: Digest,
+}
+
+impl Provenance {
+    /// What was read of a trace that is `files`, in the order of reading. The digests are those of the only file, or else
+    /// the digest of a text with a line for each file: its `sha256` in hexadecimal.
+    #[must_use]
+    pub fn of_files(reference: &Reference, files: &[Self]) -> Self {
+        let sha256 = match files {
+            [file] => file.sha256,
+            files => {
+                let mut hasher = Hasher::default();
+                for file in files {
+                    hasher.update(format!("{}\n", file.sha256).as_bytes());
+                }
+                hasher.digest()
+            }
+        };
+        Self {
+            reference: reference.to_string(),
+            bytes: files.iter().map(|file| file.bytes).sum(),
+            sha256,
+            compression: Compression::None,
+            trace_sha256: sha256,
+        }
+    }
 }

@@ -32,7 +32,7 @@ pub(crate) struct Known {
 
 /// What the records are read from.
 enum Records {
-    Lines(Trace),
+    Lines(Box<Trace>),
     Rows(ParquetTrace),
 }
 
@@ -95,7 +95,7 @@ impl TraceInput {
         match self.records {
             Records::Lines(mut trace) => {
                 let reading = Reading::show(reference, trace.progress());
-                let facts = reprise_dataset::read(format, &mut trace, options, &mut checked)
+                let facts = reprise_dataset::read(format, &mut *trace, options, &mut checked)
                     .map_err(|error| failure(reference, error))?;
                 let source = trace.finish().map_err(Failure::input)?;
                 drop(reading);
@@ -131,7 +131,7 @@ impl Records {
                  from a server, a pipe or a compressed file. Save it as one and give its path."
             )));
         }
-        Ok(Self::Lines(trace))
+        Ok(Self::Lines(Box::new(trace)))
     }
 
     /// The format that the first record looks like.

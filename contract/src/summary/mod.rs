@@ -10,7 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use metrics::{Counts, Distribution, Failure, Lag, Metrics, Percentiles, SloResult, Throughput};
-pub use provenance::{DatasetProvenance, Host, Provenance, ScheduleProvenance, TargetProvenance};
+pub use provenance::{
+    DatasetFile, DatasetProvenance, Host, Provenance, ScheduleProvenance, TargetProvenance,
+};
 
 /// The version of this schema. It changes when a field changes its meaning or goes; new fields do not change it.
 pub const SCHEMA_VERSION: &str = "reprise.dev/summary/v1";

@@ -33,6 +33,10 @@ pub struct DatasetProvenance {
     pub compression: String,
     /// SHA-256 of the decompressed trace, hex.
     pub trace_sha256: String,
+    /// The files of a trace that is a folder, in the order of reading. `sha256` is then the digest of their digests, each on
+    /// a line of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<DatasetFile>,
     /// The trace format.
     pub format: String,
     /// Who chose the format: `spec` or `detected`.
@@ -48,6 +52,18 @@ pub struct DatasetProvenance {
     pub corpus: Option<String>,
     /// The seed of synthesised text and of random arrivals.
     pub seed: u64,
+}
+
+/// A file of a trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DatasetFile {
+    /// Its name in the trace's folder.
+    pub name: String,
+    /// Its bytes.
+    pub bytes: u64,
+    /// SHA-256 of these bytes, hex.
+    pub sha256: String,
 }
 
 /// The schedule.

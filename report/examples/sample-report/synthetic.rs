@@ -169,6 +169,7 @@ pub(crate) fn input(requests: u32) -> Input {
                 sha256: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824".to_owned(),
                 compression: "gzip".to_owned(),
                 trace_sha256: "486ea46224d1bb4fb680f34f7c9ad96a8f24ec88be73ea8e5a6c65260e9cb8a7".to_owned(),
+                files: Vec::new(),
                 format: "mooncake_trace".to_owned(),
                 format_chosen_by: "detected".to_owned(),
                 records: u64::from(requests) + 31,

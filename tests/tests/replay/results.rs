@@ -58,6 +58,7 @@ fn provenance() -> Provenance {
             sha256: String::new(),
             compression: String::new(),
             trace_sha256: String::new(),
+            files: Vec::new(),
             format: String::new(),
             format_chosen_by: String::new(),
             records: 0,
