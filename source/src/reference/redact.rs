@@ -3,29 +3,10 @@
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
+use reprise_contract::credentials::is_credential_name;
 
 /// Stands where a credential was.
 pub(crate) const REDACTED: &str = "<redacted>";
-
-/// Parts of parameter names that mark a credential, wherever they occur in a name.
-const MARKS: [&str; 11] = [
-    "signature",
-    "token",
-    "secret",
-    "password",
-    "passwd",
-    "credential",
-    "apikey",
-    "accesskey",
-    "accessid",
-    "authorization",
-    "session",
-];
-/// What names of credentials end with: `key`, `x-functions-key`, `sig`.
-const ENDS: [&str; 2] = ["key", "sig"];
-/// Names of credentials that are too short, or too common as a part of others, to be marks: among them `CloudFront`'s
-/// `Policy` and `Key-Pair-Id`, and the `q-ak` of Tencent COS.
-const WHOLE: [&str; 7] = ["auth", "jwt", "pass", "pwd", "policy", "keypairid", "qak"];
 
 /// Names are decoded until nothing changes, but not for ever: each round undoes one layer of encoding.
 const MAX_LAYERS: usize = 8;
@@ -49,7 +30,7 @@ fn redact_before(text: &str, start: usize, end: usize) -> String {
         Some(at) if start > 0 => {
             format!(
                 "{}{REDACTED}{}",
-                &text[..start],
+                redact_parameters(&text[..start]),
                 redact_parameters(&text[start + at..])
             )
         }
@@ -119,14 +100,7 @@ fn holds_credential(value: &str) -> bool {
 }
 
 fn is_credential(name: &str) -> bool {
-    let name: String = decode(name)
-        .chars()
-        .filter(char::is_ascii_alphanumeric)
-        .map(|letter| letter.to_ascii_lowercase())
-        .collect();
-    MARKS.iter().any(|mark| name.contains(mark))
-        || ENDS.iter().any(|end| name.ends_with(end))
-        || WHOLE.contains(&name.as_str())
+    is_credential_name(&decode(name))
 }
 
 fn decode(text: &str) -> String {

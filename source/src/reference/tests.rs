@@ -130,6 +130,8 @@ fn credentials_are_redacted() {
         "https://h.example/x?%2558-Amz-%53ignature=S",
         "https://h.example/x?a=1;sig=S;more=S&b=2",
         "https://h.example/x?api_key=S&access_token=S&apikey=S&key=S&password=S&client_secret=S&auth=S",
+        "https://h.example/x?hmac=S&pwd=S&sessionid=S&userSession=S&x-goog-iap-jwt-assertion=S",
+        "https://h.example/x?max_tokens=5&idempotency-key=7&x-session-affinity=a",
         "https://h.example/x?url=https%3A%2F%2Fo.example%2Fy%3Fsig%3DS&b=2",
         "https://h.example/x?url=https%253A%252F%252Fu%253AS%2540o.example%252Fy&b=2",
         "https://user:S@h.example/x",
