@@ -2,10 +2,13 @@
 
 use crate::decimal::Decimal;
 
-/// Reads a whole number from 1 to 4,294,967,295 from the text of a JSON number. `42.0` is 42, since tools that keep
-/// columns as floating point write it so.
+/// 2²⁴ tokens, sixteen times the longest contexts that are served: what is longer is no length in tokens.
+pub(crate) const MAX: u32 = 16_777_216;
+
+/// Reads a whole number from 1 to [`MAX`] from the text of a JSON number. `42.0` is 42, since tools that keep columns as
+/// floating point write it so.
 pub(crate) fn parse(number: &str) -> Result<u32, CountError> {
-    if let Ok(count @ 1..) = number.parse::<u32>() {
+    if let Ok(count @ 1..=MAX) = number.parse::<u32>() {
         return Ok(count);
     }
     let Some(decimal) = Decimal::parse(number) else {
@@ -22,6 +25,7 @@ pub(crate) fn parse(number: &str) -> Result<u32, CountError> {
         }),
         scaled => scaled
             .and_then(|scaled| u32::try_from(scaled.value).ok())
+            .filter(|count| *count <= MAX)
             .ok_or_else(|| CountError::TooLarge {
                 text: shortened(number),
             }),
@@ -46,7 +50,7 @@ pub(crate) enum CountError {
     Fraction { text: String },
     #[error("is {text}. It must be at least 1; leave the column out where the length is not known")]
     BelowOne { text: String },
-    #[error("is {text}, which is more than 4,294,967,295. Check that the column holds tokens")]
+    #[error("is {text}, which is more than 16,777,216. Check that the column holds tokens")]
     TooLarge { text: String },
 }
 
@@ -59,7 +63,7 @@ mod tests {
         assert_eq!(parse("42"), Ok(42));
         assert_eq!(parse("42.0"), Ok(42));
         assert_eq!(parse("4.2e1"), Ok(42));
-        assert_eq!(parse("4294967295"), Ok(u32::MAX));
+        assert_eq!(parse("16777216"), Ok(MAX));
     }
 
     #[test]
@@ -67,6 +71,8 @@ mod tests {
         assert!(matches!(parse("0"), Err(CountError::BelowOne { .. })));
         assert!(matches!(parse("-3"), Err(CountError::BelowOne { .. })));
         assert!(matches!(parse("42.5"), Err(CountError::Fraction { .. })));
+        assert!(matches!(parse("16777217"), Err(CountError::TooLarge { .. })));
+        assert!(matches!(parse("16777217.0"), Err(CountError::TooLarge { .. })));
         assert!(matches!(parse("4294967296"), Err(CountError::TooLarge { .. })));
         assert!(matches!(parse("1e400"), Err(CountError::TooLarge { .. })));
         assert!(matches!(parse("true"), Err(CountError::NotANumber { .. })));

@@ -183,6 +183,11 @@ pub(crate) fn list(value: &str) -> Option<Vec<&str>> {
 pub(crate) enum JsonError {
     #[error("not valid JSON at column {column}: {detail}. Write one JSON object")]
     Syntax { column: usize, detail: String },
+    /// The text ends where a member or an entry would follow.
+    #[error(
+        "not valid JSON at column {column}: {kind} that is begun here does not end. Write one JSON object"
+    )]
+    Unfinished { column: usize, kind: Kind },
     #[error("not valid JSON at column {column}: {word} is no JSON value. {advice}")]
     ForeignWord {
         column: usize,
@@ -200,6 +205,10 @@ impl JsonError {
         let column = error.column();
         if let Some((word, advice)) = foreign_word(text, column) {
             return Self::ForeignWord { column, word, advice };
+        }
+        if error.is_eof() && text.trim_ascii_end().ends_with(['{', '[', ',']) {
+            let kind = Kind::of(text);
+            return Self::Unfinished { column, kind };
         }
         let message = error.to_string();
         let detail = message
@@ -326,8 +335,19 @@ mod tests {
             error.to_string(),
             "not valid JSON at column 9: trailing comma. Write one JSON object"
         );
+        for (text, begun) in [
+            ("{", Kind::Object),
+            ("[", Kind::Array),
+            (r#" {"a":1, "#, Kind::Object),
+        ] {
+            let error = Members::parse(text).unwrap_err();
+            assert!(
+                matches!(error, JsonError::Unfinished { kind, .. } if kind == begun),
+                "{error}"
+            );
+        }
         for text in [
-            "{",
+            r#"{"a":"#,
             r#"{"a"}"#,
             r#"{"a":1} {}"#,
             "{'a':1}",

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::count::shortened;
 use crate::format::Format;
-use crate::json::JsonError;
+use crate::json::{JsonError, Kind};
 use crate::nearest::{did_you_mean, nearest};
 use crate::position::Position;
 use crate::{mooncake_trace, workload_trace};
@@ -94,6 +94,22 @@ impl BadLines {
         self.total == 0
     }
 
+    /// What the whole trace is, when it is one JSON document laid out over several lines: its first line begins one
+    /// without ending it, and a later line is none by itself.
+    fn one_document(&self) -> Option<Kind> {
+        let [first, second, ..] = self.first.as_slice() else {
+            return None;
+        };
+        match (&first.error, &second.error) {
+            (LineError::Json(JsonError::Unfinished { kind, .. }), LineError::Json(_))
+                if first.position.number() == 1 && first.position.noun() == "line" =>
+            {
+                Some(*kind)
+            }
+            _ => None,
+        }
+    }
+
     /// The first of them, at most 20.
     #[must_use]
     pub fn first(&self) -> &[BadLine] {
@@ -110,6 +126,13 @@ impl BadLines {
 /// A head line, then a line for each of the first bad lines, then how many more there are.
 impl fmt::Display for BadLines {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(kind) = self.one_document() {
+            let filter = if kind == Kind::Array { ".[]" } else { "." };
+            return write!(
+                formatter,
+                "it is one JSON document over several lines. Write one object a line: jq -c '{filter}' does so."
+            );
+        }
         let noun = self.first.first().map_or("line", |bad| bad.position.noun());
         let lines = if self.total == 1 {
             format!("1 {noun} is")
@@ -214,6 +237,31 @@ mod tests {
             "{text}"
         );
         assert_eq!((bad.first().len(), bad.total()), (20, 4332));
+    }
+
+    #[test]
+    fn a_document_over_several_lines_is_one_fault() {
+        let said = |text: &str| {
+            let mut bad = BadLines::default();
+            for (number, line) in (1..).zip(text.lines()) {
+                if let Err(error) = crate::json::Members::parse(line) {
+                    bad.add(Position::line(number), error.into());
+                }
+            }
+            bad.to_string()
+        };
+        let expected = |filter: &str| {
+            format!(
+                "it is one JSON document over several lines. Write one object a line: jq -c '{filter}' does so."
+            )
+        };
+        assert_eq!(said("[\n {\"a\": 1},\n {\"a\": 2}\n]"), expected(".[]"));
+        assert_eq!(said("[{\"a\": 1},\n {\"a\": 2}]"), expected(".[]"));
+        assert_eq!(said("{\n  \"a\": 1,\n  \"b\": {}\n}"), expected("."));
+        assert_eq!(said("{\n  \"a\": 1\n}\n{\n  \"a\": 1\n}"), expected("."));
+        assert!(said("{\"a\": 1,\n{\"a\": 2}").starts_with("1 line is wrong"));
+        assert!(said("{\"a\": 1}\n{\n\"a\": 2\n}").starts_with("3 lines are wrong"));
+        assert!(said("{\"a\": \n{\"a\"}").starts_with("2 lines are wrong"));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use reprise_content::{Piece, TextId};
 use super::sessions::Mode;
 use super::{CONTENT_COLUMNS, RecordError};
 use crate::count::{self, shortened};
+use crate::decimal::Decimal;
 use crate::json::{self, Kind, Members};
 use crate::recorded_body::{RecordedBody, is_constrained};
 
@@ -94,24 +95,25 @@ fn read_hash_ids(value: &str) -> Result<Vec<TextId>, RecordError> {
     let ids = ids
         .ok()
         .and_then(|ids| ids.into_iter().map(TextId::shared).collect());
-    ids.ok_or_else(|| wrong_hash_id(value))
+    ids.map_or_else(|| read_hash_ids_one_by_one(value), Ok)
 }
 
-/// Only a list that is wrong is looked at once more, for the place.
-fn wrong_hash_id(list: &str) -> RecordError {
-    let wrong = json::list(list)
-        .unwrap_or_default()
-        .into_iter()
-        .enumerate()
-        .find(|(_, id)| {
-            let id: Option<i64> = serde_json::from_str(id).ok();
-            id.and_then(TextId::shared).is_none()
-        });
-    let (index, text) = wrong.unwrap_or((0, list));
-    RecordError::HashId {
-        index,
-        text: shortened(text),
-    }
+/// For lists with an id that is written otherwise, or wrong: each is looked at by itself.
+fn read_hash_ids_one_by_one(list: &str) -> Result<Vec<TextId>, RecordError> {
+    let ids = json::list(list).unwrap_or_default().into_iter().enumerate();
+    ids.map(|(index, text)| {
+        read_hash_id(text).ok_or_else(|| RecordError::HashId {
+            index,
+            text: shortened(text),
+        })
+    })
+    .collect()
+}
+
+/// `1.0` is 1, as it is for lengths.
+fn read_hash_id(text: &str) -> Option<TextId> {
+    let scaled = Decimal::parse(text)?.scaled(0).filter(|scaled| scaled.is_exact)?;
+    TextId::shared(i64::try_from(scaled.value).ok()?)
 }
 
 /// The text between the quotes is already escaped as the inside of a JSON string has to be.
