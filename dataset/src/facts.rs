@@ -115,6 +115,8 @@ pub enum DatasetWarning {
         /// How many.
         records: u64,
     },
+    /// Times in milliseconds that would be today's if they were seconds since 1970.
+    TimesLookLikeSeconds,
     /// Shards of other splits in the folder, which were not read.
     SplitsLeftOut {
         /// The split that was read.
@@ -155,6 +157,7 @@ impl DatasetWarning {
             Self::DelaysWithoutPredecessor { .. } => "DelaysWithoutPredecessor",
             Self::TurnsBeforeTheirPredecessor { .. } => "TurnsBeforeTheirPredecessor",
             Self::RecordsOutOfOrder { .. } => "RecordsOutOfOrder",
+            Self::TimesLookLikeSeconds => "TimesLookLikeSeconds",
             Self::SplitsLeftOut { .. } => "SplitsLeftOut",
             Self::ShardsMissing { .. } => "ShardsMissing",
             Self::BlockSizeTooSmall { .. } => "BlockSizeTooSmall",
@@ -223,6 +226,11 @@ impl fmt::Display for DatasetWarning {
                 "{} an earlier time than the record before it. The schedule sorts by time and keeps the order of the \
                  trace among equal times.",
                 have(*records, "record")
+            ),
+            Self::TimesLookLikeSeconds => formatter.write_str(
+                "Every timestamp would be a date of our time if it were in seconds, and is read in milliseconds: the \
+                 replay would be a thousand times too fast. If the column holds seconds, set \
+                 dataset.options.timestampUnit: s.",
             ),
             Self::SplitsLeftOut { read, left_out } => write!(
                 formatter,
@@ -300,6 +308,7 @@ mod tests {
             DatasetWarning::InputLengthsLookCumulative { sessions: 3, of: 4 },
             DatasetWarning::DelaysWithoutPredecessor { turns: 2 },
             DatasetWarning::RecordsOutOfOrder { records: 1 },
+            DatasetWarning::TimesLookLikeSeconds,
             DatasetWarning::BlockSizeTooSmall {
                 block_size: NonZeroU32::MIN,
                 fits: Some(16..=16),

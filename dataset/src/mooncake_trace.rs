@@ -16,7 +16,7 @@ use crate::position::Position;
 use crate::read::{RecordReader, Remarks};
 use crate::recorded_body::Oddities;
 use crate::refusal::LineError;
-use crate::timestamp::{self, TimestampUnit};
+use crate::timestamp::{self, TimesSeen, TimestampUnit};
 
 use blocks::Blocks;
 pub(crate) use error::RecordError;
@@ -45,6 +45,7 @@ pub(crate) struct Reader {
     blocks: Blocks,
     sessions: Sessions,
     timing: Option<Timing>,
+    times: TimesSeen,
     needs_model: bool,
     delays_on_first_turns: u64,
     oddities: Oddities,
@@ -63,6 +64,7 @@ impl Reader {
             blocks: Blocks::new(options.block_size),
             sessions: Sessions::default(),
             timing: None,
+            times: TimesSeen::default(),
             needs_model: false,
             delays_on_first_turns: 0,
             oddities: Oddities::default(),
@@ -89,6 +91,7 @@ impl Reader {
 
         let number = |value| timestamp::from_number(value, self.unit).map_err(RecordError::Timestamp);
         let recorded_ns = timestamp.map(number).transpose()?;
+        self.times.note(recorded_ns);
         let delay = |value| timestamp::delay_from_number(value, self.unit).map_err(RecordError::Delay);
         let delay_ns = record.get_non_null("delay").map(delay).transpose()?;
         let output_tokens = record
@@ -162,8 +165,11 @@ impl RecordReader for Reader {
     fn finish(self: Box<Self>) -> Remarks {
         let delays = self.delays_on_first_turns;
         let delays = (delays > 0).then_some(DatasetWarning::DelaysWithoutPredecessor { turns: delays });
+        let seconds = self.times.look_like_seconds(self.unit);
+        let seconds = seconds.then_some(DatasetWarning::TimesLookLikeSeconds);
         let warnings = delays
             .into_iter()
+            .chain(seconds)
             .chain(self.sessions.warnings())
             .chain(self.blocks.warning());
         let warnings = warnings.chain(self.oddities.warnings()).collect();

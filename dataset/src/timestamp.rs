@@ -144,6 +144,32 @@ fn year_of(seconds: i128) -> i128 {
     cycles * 400 + year.map_or(1970, i128::from)
 }
 
+/// The times of a trace, for what they look like together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TimesSeen {
+    /// The earliest and the latest.
+    range_ns: Option<(i64, i64)>,
+}
+
+impl TimesSeen {
+    /// Takes a record's time in, if it has one.
+    pub(crate) fn note(&mut self, time_ns: Option<i64>) {
+        let Some(ns) = time_ns else { return };
+        let (earliest, latest) = self.range_ns.unwrap_or((ns, ns));
+        self.range_ns = Some((earliest.min(ns), latest.max(ns)));
+    }
+
+    /// Whether all numbers, read as milliseconds, lie from 1e9 to 1e10: as seconds since 1970 they are dates from 2001
+    /// on, as milliseconds a trace that begins eleven days after its own zero. Finer units reach such numbers within
+    /// hours.
+    pub(crate) fn look_like_seconds(self, unit: TimestampUnit) -> bool {
+        const FROM_NS: i64 = 1_000_000_000 * 1_000_000;
+        const TO_NS: i64 = 10 * FROM_NS;
+        let is_between = |(earliest, latest): (i64, i64)| earliest >= FROM_NS && latest < TO_NS;
+        unit == TimestampUnit::Milliseconds && self.range_ns.is_some_and(is_between)
+    }
+}
+
 /// Why a value is no time. Prints what follows the column's name.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TimestampError {
@@ -282,6 +308,23 @@ mod tests {
             from_number("\"5\"", TimestampUnit::Seconds),
             Err(TimestampError::NotANumber { .. })
         ));
+    }
+
+    #[test]
+    fn only_times_that_all_look_like_seconds_are_taken_for_them() {
+        let looks = |values: &[&str]| {
+            let mut times = TimesSeen::default();
+            times.note(None);
+            for value in values {
+                times.note(from_number(value, TimestampUnit::Milliseconds).ok());
+            }
+            times.look_like_seconds(TimestampUnit::Milliseconds)
+        };
+        assert!(looks(&["1000000000", "9999999999.9"]));
+        assert!(!looks(&[]));
+        assert!(!looks(&["999999999", "1700000000"]));
+        assert!(!looks(&["1700000000", "10000000000"]));
+        assert!(!looks(&["-1700000000"]));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use proptest::prelude::*;
 use reprise_content::{Body, Piece, TextId, Turn};
-use reprise_dataset::{DatasetWarning, Facts, Format, HeaderName, Options, ReadError};
+use reprise_dataset::{DatasetWarning, Facts, Format, HeaderName, Options, ReadError, TimestampUnit};
 
 use crate::reading::{read_bytes, read_lines, refusal, refusal_of_line, sketch, warnings};
 
@@ -217,9 +217,15 @@ fn lengths_are_whole_numbers_from_one() {
     assert!(
         refused(r#"{"input_length":1.5}"#).starts_with("input_length is 1.5, which is not a whole number.")
     );
+    assert!(refused(r#"{"input_length":16777217}"#).starts_with(
+        "input_length is 16777217, which is more than 16,777,216. Check that the column holds tokens."
+    ));
+    assert_eq!(
+        turn(r#"{"input_length":16777216}"#).input_tokens,
+        Some(16_777_216)
+    );
     assert!(
-        refused(r#"{"input_length":4294967296}"#)
-            .starts_with("input_length is 4294967296, which is more than")
+        refused(r#"{"input_length":5,"output_length":16777217}"#).starts_with("output_length is 16777217,")
     );
     assert!(refused(r#"{"input_length":"5"}"#).starts_with("input_length is a string."));
     assert!(refused(r#"{"input_length":true}"#).starts_with("input_length is a boolean."));
@@ -233,10 +239,16 @@ fn hash_ids_are_whole_numbers_from_zero() {
         pieces(&turn(r#"{"input_length":5,"hash_ids":[9223372036854775807]}"#)),
         [shared(i64::MAX, 5)]
     );
+    assert_eq!(
+        pieces(&turn(r#"{"input_length":5,"hash_ids":[3.0]}"#)),
+        [shared(3, 5)]
+    );
     for (ids, said) in [
         ("[0,-1]", "hash_ids[1] is -1. Write a whole number from 0 to"),
         ("[9223372036854775808]", "hash_ids[0] is 9223372036854775808."),
-        ("[1.0]", "hash_ids[0] is 1.0."),
+        ("[1.0,1.5]", "hash_ids[1] is 1.5."),
+        ("[-1.0]", "hash_ids[0] is -1.0."),
+        ("[1e19]", "hash_ids[0] is 1e19."),
         ("[\"a\"]", "hash_ids[0] is \"a\"."),
         ("[null]", "hash_ids[0] is null."),
         ("5", "hash_ids is a number. Write a list"),
@@ -346,6 +358,31 @@ fn options_of_other_formats_are_refused() {
         "mooncake_trace does not take keepHeaders. Remove it from dataset.options; mooncake_trace takes blockSize, \
          timestampUnit, unknownColumns."
     );
+}
+
+#[test]
+fn times_that_look_like_seconds_since_1970_are_warned_of() {
+    let warned = |first: &str, second: &str, unit| {
+        let lines = [first, second].map(|time| format!(r#"{{"timestamp":{time},"input_length":5}}"#));
+        let options = Options {
+            timestamp_unit: unit,
+            ..Options::default()
+        };
+        let facts = read_bytes(Format::MooncakeTrace, lines.join("\n").as_bytes(), &options)
+            .unwrap()
+            .1;
+        facts.warnings.contains(&DatasetWarning::TimesLookLikeSeconds)
+    };
+    assert!(warned("1700000000", "1700000000.5", None));
+    assert!(warned("1e9", "9999999999", Some(TimestampUnit::Milliseconds)));
+    assert!(!warned("0", "1700000000", None));
+    assert!(!warned("1700000000", "1e10", None));
+    assert!(!warned("1700000000", "1700000001", Some(TimestampUnit::Seconds)));
+    assert!(!warned(
+        "1700000000",
+        "1700000001",
+        Some(TimestampUnit::Microseconds)
+    ));
 }
 
 #[test]
