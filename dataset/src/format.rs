@@ -1,6 +1,7 @@
 //! Which trace formats there are.
 
 use std::fmt;
+use std::num::NonZeroU32;
 
 use crate::json::Members;
 use crate::nearest::{did_you_mean, nearest};
@@ -98,6 +99,15 @@ impl Format {
                 OptionName::KeepHeaders,
                 OptionName::UnknownColumns,
             ],
+        }
+    }
+
+    /// Tokens a hash id unless the options say otherwise; `None` where the format has no hash ids.
+    #[must_use]
+    pub const fn default_block_size(self) -> Option<NonZeroU32> {
+        match self {
+            Self::MooncakeTrace => Some(mooncake_trace::DEFAULT_BLOCK_SIZE),
+            Self::WorkloadTrace => None,
         }
     }
 

@@ -19,6 +19,7 @@ use crate::refusal::LineError;
 use crate::timestamp::{self, TimesSeen, TimestampUnit};
 
 use blocks::Blocks;
+pub(crate) use blocks::DEFAULT_BLOCK_SIZE;
 pub(crate) use error::RecordError;
 use input::{Extra, Input};
 use sessions::{Sessions, TurnOfSession};

@@ -232,5 +232,7 @@ fn output_tokens(heard: &Heard) -> Option<Tokens> {
     {
         return Some(tokens(count, TokenSource::ServerTotal));
     }
-    (heard.output_chunks > 0).then(|| tokens(heard.output_chunks, TokenSource::ChunkCount))
+    heard
+        .is_stream
+        .then(|| tokens(heard.output_chunks, TokenSource::ChunkCount))
 }

@@ -9,7 +9,7 @@ use super::RecordError;
 use crate::facts::{DatasetWarning, sizes_text};
 
 /// Tokens a hash id, in the traces that Mooncake publishes.
-const DEFAULT_BLOCK_SIZE: NonZeroU32 = NonZeroU32::new(512).unwrap();
+pub(crate) const DEFAULT_BLOCK_SIZE: NonZeroU32 = NonZeroU32::new(512).unwrap();
 
 /// How hash ids cover input lengths, over all records.
 #[derive(Debug)]
