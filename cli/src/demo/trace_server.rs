@@ -16,7 +16,7 @@ impl TraceServer {
         let url = format!("http://{}/{name}", listener.local_addr()?);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                if let Err(error) = answer(stream, bytes) {
+                if let Err(error) = answer(&stream, bytes) {
                     tracing::debug!(%error, "a client of the demo's trace left early");
                 }
             }
@@ -30,14 +30,13 @@ impl TraceServer {
     }
 }
 
-fn answer(stream: TcpStream, bytes: &[u8]) -> io::Result<()> {
-    let mut head = BufReader::new(&stream);
+fn answer(mut stream: &TcpStream, bytes: &[u8]) -> io::Result<()> {
+    let mut head = BufReader::new(stream);
     let mut line = String::new();
     // The request's head ends with an empty line; whatever it asks for, there is one file.
     while head.read_line(&mut line)? > 2 {
         line.clear();
     }
-    let mut stream = &stream;
     write!(
         stream,
         "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
