@@ -75,7 +75,7 @@ pub(crate) struct JobArguments {
 /// What becomes of the result.
 #[derive(Args, Default)]
 pub(crate) struct OutputArguments {
-    /// The folder for results [default: reprise-results/<name>-<time>]
+    /// The folder for results [default: reprise-results/NAME-TIME]
     #[arg(short, long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
 
@@ -90,7 +90,7 @@ pub(crate) struct OutputArguments {
 
 #[derive(Args)]
 pub(crate) struct DemoArguments {
-    /// The folder for results [default: reprise-results/<name>-<time>]
+    /// The folder for results [default: reprise-results/NAME-TIME]
     #[arg(short, long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
 }

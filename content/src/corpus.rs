@@ -5,7 +5,8 @@
 //! function of (corpus, seed, trace, id):
 //!
 //! - its first [`PREFIX_WORDS`] words spell the id, permuted by a key made of seed and trace, in base 2048. The permutation
-//!   is a bijection, so different ids of one content differ within these words, always and not only probably;
+//!   is a bijection, so different ids of one content differ within these words, always and not only probably (a text of fewer
+//!   words cannot hold its id, and may be that of another);
 //! - the rest is a slice of a fixed run of random words, from a place that the id decides. It is copied, not computed.
 
 use std::sync::Arc;

@@ -31,20 +31,21 @@ pub(crate) struct Seen {
     pub(crate) reader: Option<AnswerReader>,
 }
 
-/// Sends `body` and reads the answer to its end.
-pub(crate) async fn exchange(
-    pool: &Pool,
-    clock: Clock,
-    headers: HeaderMap,
-    body: Bytes,
-    keep_text: bool,
-    seen: &mut Seen,
-) -> Result<(), Fault> {
+/// What is sent, and what is wanted of the answer.
+pub(crate) struct Ask {
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    /// Whether the text of the answer is wanted, for the turn after it.
+    pub(crate) keep_text: bool,
+}
+
+/// Sends a request and reads the answer to its end.
+pub(crate) async fn exchange(pool: &Pool, clock: Clock, ask: Ask, seen: &mut Seen) -> Result<(), Fault> {
     let mut connection = match pool.take_idle().await {
         Some(connection) => connection,
         None => open(pool, clock, seen).await?,
     };
-    let result = talk(&mut connection, pool, clock, headers, body, keep_text, seen).await;
+    let result = talk(&mut connection, pool, clock, ask, seen).await;
     // An answer is complete when its last bytes were read; a failure, when it is known.
     let done = if result.is_ok() {
         clock.at(connection.stamps().last_read())
@@ -76,14 +77,13 @@ async fn talk(
     connection: &mut Connection,
     pool: &Pool,
     clock: Clock,
-    headers: HeaderMap,
-    body: Bytes,
-    keep_text: bool,
+    ask: Ask,
     seen: &mut Seen,
 ) -> Result<(), Fault> {
+    let keep_text = ask.keep_text;
     let sent = &mut seen.times.sent;
     let answer = connection
-        .send(request(pool, headers, body), |instant| {
+        .send(request(pool, ask), |instant| {
             *sent = Some(clock.at(instant));
         })
         .await?;
@@ -96,12 +96,12 @@ async fn talk(
     }
 }
 
-fn request(pool: &Pool, headers: HeaderMap, body: Bytes) -> Request<Full<Bytes>> {
-    let mut request = Request::new(Full::new(body));
+fn request(pool: &Pool, ask: Ask) -> Request<Full<Bytes>> {
+    let mut request = Request::new(Full::new(ask.body));
     *request.method_mut() = Method::POST;
     *request.version_mut() = Version::HTTP_11;
     *request.uri_mut() = pool.target().path.clone();
-    *request.headers_mut() = headers;
+    *request.headers_mut() = ask.headers;
     request
 }
 

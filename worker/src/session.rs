@@ -8,7 +8,7 @@ use reprise_contract::outcome::{Times, Tokens};
 use reprise_contract::{Ending, NotSentReason, Outcome, Phase, TokenSource};
 
 use crate::answer::{AnswerReader, Fault, Heard};
-use crate::exchange::{Seen, exchange, timeout_fault};
+use crate::exchange::{Ask, Seen, exchange, timeout_fault};
 use crate::gate::{Candidate, not_sent_reason};
 use crate::thread::Worker;
 
@@ -124,7 +124,12 @@ impl Session<'_> {
         };
         let pool = worker.pool(turn.session());
         let headers = worker.plan().headers.of_request(pool.target(), turn.headers());
-        let exchange = exchange(pool, worker.clock, headers, Bytes::from(body), keep_text, seen);
+        let ask = Ask {
+            headers,
+            body: Bytes::from(body),
+            keep_text,
+        };
+        let exchange = exchange(pool, worker.clock, ask, seen);
         let result = tokio::select! {
             biased;
             () = worker.control().stopped() => None,
