@@ -1,6 +1,6 @@
 //! The built-in corpus: text of an exact number of tokens.
 //!
-//! Every word of [`WORDS`] is one token, at the start of a text and after a space, in the tokenizers that
+//! Every word of the list is one token, at the start of a text and after a space, in the tokenizers that
 //! `content/corpus/README.md` lists; so a text of `n` words joined by single spaces is `n` tokens there. A text is a pure
 //! function of (corpus, seed, trace, id):
 //!
