@@ -37,8 +37,8 @@ pub(crate) enum Command {
     after_help = "Exit codes: 0 done; 1 the run failed, was cancelled or measured nothing; 2 the input is wrong."
 )]
 pub(crate) struct RunArguments {
-    /// The ReplayJob, a YAML file; `-` reads standard input
-    #[arg(value_name = "FILE", required_unless_present_all = ["source", "target"])]
+    /// The ReplayJob, a YAML file; `-` reads standard input. Without one, --source and --target make a job
+    #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 
     #[command(flatten)]
@@ -70,6 +70,20 @@ pub(crate) struct JobArguments {
     /// Set any field, such as replay.speed=2; may be repeated
     #[arg(long, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
+}
+
+impl JobArguments {
+    /// Whether none of them was given.
+    pub(crate) fn is_empty(&self) -> bool {
+        let Self {
+            source,
+            target,
+            format,
+            model,
+            set,
+        } = self;
+        source.is_none() && target.is_empty() && format.is_none() && model.is_none() && set.is_empty()
+    }
 }
 
 /// What becomes of the result.

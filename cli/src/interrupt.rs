@@ -1,8 +1,9 @@
 //! Ctrl-C: the first ends what is going on cleanly, the second at once.
 
+use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use reprise_worker::Control;
 
@@ -14,6 +15,8 @@ const KILLED_BY_INTERRUPT: i32 = 130;
 pub(crate) struct Interrupt {
     is_set: Arc<AtomicBool>,
     control: Control,
+    /// What goes when the process ends at once.
+    scratch: Arc<Mutex<Option<PathBuf>>>,
 }
 
 impl Interrupt {
@@ -23,12 +26,25 @@ impl Interrupt {
         let heard = interrupt.clone();
         ctrlc::set_handler(move || {
             if heard.is_set.swap(true, Ordering::Relaxed) {
+                heard.remove_scratch();
                 process::exit(KILLED_BY_INTERRUPT);
             }
             eprintln!("Ending; what was measured so far is reported. Press Ctrl-C again to end at once.");
             heard.control.cancel();
         })?;
         Ok(interrupt)
+    }
+
+    /// Names the folder that must not stay behind when the process ends at once.
+    pub(crate) fn owns_scratch(&self, folder: &Path) {
+        *self.scratch.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder.to_owned());
+    }
+
+    fn remove_scratch(&self) {
+        let scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(Err(error)) = scratch.map(std::fs::remove_dir_all) {
+            eprintln!("The folder of the unfinished content stays behind: {error}.");
+        }
     }
 
     pub(crate) fn is_set(&self) -> bool {

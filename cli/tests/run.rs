@@ -177,6 +177,8 @@ fn wrong_input_is_told_in_one_message_and_leaves_nothing() {
         case.splice(0..0, ["run", "--target", "http://127.0.0.1:1"]);
     }
     cases.push(vec!["run", "job.yaml"]);
+    cases.push(vec!["run"]);
+    cases.push(vec!["run", "--source", "good.jsonl"]);
     cases.push(vec!["run", "missing.yaml"]);
     let before = names_in(folder.path());
     let told: Vec<_> = cases

@@ -47,6 +47,7 @@ pub(crate) fn prepare(
     let input = TraceInput::open(dataset)?;
     let (format, is_format_detected) = (input.format, input.is_format_detected);
     let folder = tempfile::Builder::new().prefix(".content-").tempdir_in(folder)?;
+    interrupt.owns_scratch(folder.path());
     let mut writer = Writer::create(folder.path()).map_err(anyhow::Error::from)?;
     let mut has_corpus_text = false;
     let (mut turns_without_output_length, mut constrained_turns) = (0, 0);

@@ -13,6 +13,11 @@ use crate::exit::Failure;
 pub(super) fn read(arguments: &RunArguments) -> Result<Document, Failure> {
     let overrides = overrides(&arguments.job)?;
     let Some(file) = &arguments.file else {
+        if arguments.job.is_empty() {
+            return Err(Failure::Input(
+                "Name a ReplayJob (reprise run FILE), or give --source and --target.".to_owned(),
+            ));
+        }
         return Document::blank(&overrides).map_err(Failure::input);
     };
     let (text, name) = read_text(file)?;
