@@ -139,6 +139,7 @@ fn credentials_are_redacted() {
         "https://h.example/x?versionId=7&file=a@b",
         "https:/user:S@h.example/x?sig=S",
         "data/key=5/part.jsonl",
+        "trace?X-Amz-Signature=S&x=https://u@h",
     ]
     .into_iter()
     .map(|url| {
