@@ -264,7 +264,7 @@ impl Worker {
     /// The target that all turns of a session go to.
     #[allow(clippy::cast_possible_truncation, reason = "a spec has at most 64 targets")]
     pub(crate) fn target_index(&self, session: u32) -> u16 {
-        (session as usize % self.pools.len()) as u16
+        target_of(session, self.pools.len()) as u16
     }
 
     pub(crate) fn pool(&self, session: u32) -> &Pool {
@@ -326,14 +326,20 @@ impl Share {
                 let requests = firsts.iter().map(|first| plan.schedule.requests[*first as usize]);
                 let early =
                     requests.take_while(|request| request.offset_ns.is_none_or(|ns| ns < nanos(IDLE_LIMIT)));
-                let its_own = early
-                    .filter(|request| plan.content.turn(request.turn).session() as usize % targets == target);
+                let its_own = early.filter(|request| {
+                    target_of(plan.content.turn(request.turn).session(), targets) == target
+                });
                 busiest_moment(its_own.filter_map(|request| request.offset_ns))
             }
             Self::Closed { sessions, .. } => sessions.div_ceil(targets),
         };
         (0..targets).map(|target| of_target(target).min(most)).collect()
     }
+}
+
+/// Which of so many targets a session goes to: sessions take turns.
+fn target_of(session: u32, targets: usize) -> usize {
+    session as usize % targets
 }
 
 /// The most of these ascending offsets that lie within [`MOMENT_NS`].

@@ -1,7 +1,7 @@
 //! Reads content where it lies, in a memory-mapped file.
 
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -59,7 +59,18 @@ impl Content {
                 reason,
             });
         }
-        let batches = read_batches(&turns_path, &file)?;
+        Self::assemble(turns_path, &file, head, digest::of(&json))
+    }
+
+    /// The content whose file of turns this process has just written into `folder`, and hashed while it did.
+    pub(super) fn just_written(folder: &Path, head: Head, digest: Digest) -> Result<Self, StoreError> {
+        let turns_path = folder.join(TURNS_FILE);
+        let file = map(&turns_path)?;
+        Self::assemble(turns_path, &file, head, digest)
+    }
+
+    fn assemble(turns_path: PathBuf, file: &Buffer, head: Head, digest: Digest) -> Result<Self, StoreError> {
+        let batches = read_batches(&turns_path, file)?;
         let mut starts = Vec::with_capacity(batches.len());
         let mut turns = 0;
         for batch in &batches {
@@ -75,7 +86,7 @@ impl Content {
         }
         let corpus = Corpus::new(&head.origin.trace_digest, head.origin.seed);
         Ok(Self {
-            digest: digest::of(&json),
+            digest,
             head: Arc::new(head),
             batches: batches.into(),
             starts: starts.into(),

@@ -96,13 +96,17 @@ impl Writer {
         let head_path = building.join(HEAD_FILE);
         let json = head_json(&head).map_err(StoreError::io(&head_path))?;
         fs::write(&head_path, &json).map_err(StoreError::io(&head_path))?;
-        let target = self.parent.join(digest::of(&json).to_string());
-        if !target.exists() {
-            fs::rename(&building, &target)
-                .or_else(|error| if target.exists() { Ok(()) } else { Err(error) })
-                .map_err(StoreError::io(&target))?;
+        let digest = digest::of(&json);
+        let target = self.parent.join(digest.to_string());
+        if target.exists() {
+            return Content::open(&target);
         }
-        Content::open(&target)
+        match fs::rename(&building, &target) {
+            Ok(()) => Content::just_written(&target, head, digest),
+            // Another process was faster.
+            Err(_) if target.exists() => Content::open(&target),
+            Err(error) => Err(StoreError::io(&target)(error)),
+        }
     }
 
     fn flush(&mut self) -> Result<(), StoreError> {

@@ -89,7 +89,7 @@ impl ModelRewrite {
 pub struct Exchange {
     /// The turn's row in the content.
     pub turn: u32,
-    /// The answer's content, escaped for the inside of a JSON string by [`escape`].
+    /// The answer's content, escaped for the inside of a JSON string.
     pub answer: Bytes,
 }
 
@@ -185,8 +185,7 @@ impl Template {
 }
 
 /// Escapes `text` for the inside of a JSON string.
-#[must_use]
-pub fn escape(text: &str) -> Bytes {
+fn escape(text: &str) -> Bytes {
     let quoted = Bytes::from(serde_json::Value::from(text).to_string());
     quoted.slice(1..quoted.len() - 1)
 }
