@@ -1,6 +1,7 @@
 //! SHA-256 digests, as Reprise prints and stores them.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 /// A SHA-256 digest. Prints as 64 hexadecimal digits.
@@ -58,6 +59,14 @@ impl TryFrom<String> for Digest {
             (64, Some(bytes)) => Ok(Self(bytes)),
             _ => Err(NotADigest(text)),
         }
+    }
+}
+
+impl FromStr for Digest {
+    type Err = NotADigest;
+
+    fn from_str(text: &str) -> Result<Self, NotADigest> {
+        Self::try_from(text.to_owned())
     }
 }
 

@@ -156,6 +156,12 @@ pub enum Problem {
         cause: reqwest::Error,
     },
 
+    /// What is there now is not what was pinned: a force-pushed repository, a replaced object, a swapped file.
+    #[error(
+        "it changed after Reprise pinned its version. Run again to use the new version, or pin one that stays."
+    )]
+    Changed,
+
     /// The compressed file ends too early.
     #[error("it is cut off: its {compression} data ends in the middle. Get a complete copy.")]
     Truncated {
@@ -180,6 +186,9 @@ pub enum Problem {
     /// The thread that reads could not be started.
     #[error("reading could not start: {0}. Check the limits on threads and open files.")]
     Start(#[source] io::Error),
+    /// Something remote was opened before it was fetched.
+    #[error("it is not on this machine. Fetch it first.")]
+    NotFetched,
     /// Reading was given up without a cause that is known here; the cause was given earlier.
     #[error("reading stopped before its end. Start again.")]
     Stopped,

@@ -14,12 +14,16 @@ mod http;
 mod local;
 mod progress;
 mod reference;
+mod remote;
 mod source;
+mod store;
 mod trace;
 mod transfer;
+mod version;
 
 pub use compression::Compression;
 pub use error::{Problem, SourceError, Waiting};
 pub use progress::Progress;
 pub use reference::{Reference, ReferenceError};
 pub use trace::{Provenance, Trace, open};
+pub use version::{Version, VersionError};

@@ -1,8 +1,10 @@
 //! References: what users write to name a trace.
 
 mod http_url;
+mod hub;
 mod presigned;
 mod redact;
+mod s3_path;
 #[cfg(test)]
 mod tests;
 
@@ -14,7 +16,9 @@ use url::Url;
 
 pub(crate) use http_url::HttpUrl;
 use http_url::HttpUrlError;
+pub(crate) use hub::{HubPath, RepoKind};
 use redact::{REDACTED, redact, redact_refused};
+pub(crate) use s3_path::S3Path;
 
 /// Where a trace lies: a local path, or an `http://` or `https://` URL.
 ///
@@ -31,6 +35,8 @@ pub struct Reference(Place);
 pub(crate) enum Place {
     Local(PathBuf),
     Http(HttpUrl),
+    Hub(HubPath),
+    S3(S3Path),
 }
 
 impl Reference {
@@ -73,7 +79,7 @@ impl Reference {
     pub fn local_path(&self) -> Option<&Path> {
         match &self.0 {
             Place::Local(path) => Some(path),
-            Place::Http(_) => None,
+            Place::Http(_) | Place::Hub(_) | Place::S3(_) => None,
         }
     }
 
@@ -113,6 +119,8 @@ impl fmt::Display for Reference {
         match &self.0 {
             Place::Local(path) => f.write_str(&redact(&path.to_string_lossy())),
             Place::Http(url) => url.fmt(f),
+            Place::Hub(path) => path.fmt(f),
+            Place::S3(path) => path.fmt(f),
         }
     }
 }

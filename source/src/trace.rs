@@ -28,6 +28,7 @@ pub fn open(reference: &Reference) -> Result<Trace, SourceError> {
     let mut stored = match reference.place() {
         Place::Local(path) => Stored::open(reference, LocalSource(path.clone())),
         Place::Http(url) => Stored::open(reference, HttpSource::new(url.clone())),
+        Place::Hub(_) | Place::S3(_) => Err(SourceError::new(reference.clone(), Problem::NotFetched)),
     }?;
     let progress = stored.progress().clone();
     let compression = Compression::detect(stored.peek(HEAD)?);
