@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use reprise_contract::Digest;
 
@@ -35,6 +36,9 @@ pub(crate) struct Kept {
     pub(crate) bytes: u64,
     /// As it was when it was written, where the store has that on record.
     pub(crate) sha256: Option<Digest>,
+    /// A shared lock on the file, in a store that removes files by itself: it does not remove this one for as long as
+    /// somebody holds it.
+    pub(crate) in_use: Option<Arc<File>>,
 }
 
 /// The right to write a file.
