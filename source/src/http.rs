@@ -1,8 +1,8 @@
 //! Files on HTTP servers.
 
-mod failure;
-mod names;
-mod retry;
+pub(crate) mod failure;
+pub(crate) mod names;
+pub(crate) mod retry;
 #[cfg(test)]
 mod tests;
 
@@ -24,17 +24,17 @@ use failure::Failure;
 use names::SystemNames;
 use retry::{Retry, retry_after};
 
-const USER_AGENT: &str = concat!("reprise/", env!("CARGO_PKG_VERSION"));
-const MAX_REDIRECTS: usize = 10;
+pub(crate) const USER_AGENT: &str = concat!("reprise/", env!("CARGO_PKG_VERSION"));
+pub(crate) const MAX_REDIRECTS: usize = 10;
 
 /// How long the source waits for what.
 #[derive(Clone, Copy, Debug)]
-struct Patience {
+pub(crate) struct Patience {
     /// For a connection, with TLS where there is any.
-    connect: Duration,
+    pub(crate) connect: Duration,
     /// For the head of an answer, and between two reads of its body.
-    idle: Duration,
-    retry: Retry,
+    pub(crate) idle: Duration,
+    pub(crate) retry: Retry,
 }
 
 impl Default for Patience {
@@ -151,7 +151,7 @@ impl HttpSource {
     }
 }
 
-fn is_overload(status: StatusCode) -> bool {
+pub(crate) fn is_overload(status: StatusCode) -> bool {
     status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error()
 }
 

@@ -13,7 +13,7 @@ use crate::error::{Problem, Waiting};
 
 /// A failed attempt.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(crate) enum Failure {
     /// Asking again gives the same answer.
     Final(Problem),
     /// Asking again may help.
@@ -27,7 +27,7 @@ pub(super) enum Failure {
 
 impl Failure {
     /// Tells apart what can go wrong before there is an answer.
-    pub(super) fn before_answer(error: reqwest::Error, patience: &Patience) -> Self {
+    pub(crate) fn before_answer(error: reqwest::Error, patience: &Patience) -> Self {
         let error = error.without_url();
         if error.is_timeout() {
             let (waiting, limit) = if error.is_connect() {
@@ -54,7 +54,7 @@ impl Failure {
     }
 
     /// How long to wait before the next attempt; `None` when there is none.
-    pub(super) fn pause(&self, retry: &Retry, attempts: u32) -> Option<Duration> {
+    pub(crate) fn pause(&self, retry: &Retry, attempts: u32) -> Option<Duration> {
         match self {
             Self::Final(_) => None,
             Self::Passing(_) => retry.pause(attempts, None),
@@ -62,7 +62,7 @@ impl Failure {
         }
     }
 
-    pub(super) fn into_problem(self, attempts: u32) -> Problem {
+    pub(crate) fn into_problem(self, attempts: u32) -> Problem {
         match self {
             Self::Final(problem) | Self::Passing(problem) => problem,
             Self::Overload { status, retry_after } => Problem::Overloaded {

@@ -7,12 +7,12 @@ use tokio::net::lookup_host;
 
 /// The system's resolver. It is ours so that its failures can be told from others, and because it is the place where
 /// addresses that must not be reached can be refused.
-pub(super) struct SystemNames;
+pub(crate) struct SystemNames;
 
 /// Marks a failed look-up among the causes of a failed connection.
 #[derive(Debug, thiserror::Error)]
 #[error("no address was found")]
-pub(super) struct NameNotFound(#[source] pub(super) io::Error);
+pub(crate) struct NameNotFound(#[source] pub(crate) io::Error);
 
 impl Resolve for SystemNames {
     fn resolve(&self, name: Name) -> Resolving {

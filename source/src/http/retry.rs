@@ -9,13 +9,13 @@ use jiff::fmt::rfc2822;
 
 /// Attempts and the pauses between them.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Retry {
+pub(crate) struct Retry {
     /// In total, the first included.
-    pub(super) attempts: u32,
+    pub(crate) attempts: u32,
     /// Each later pause is [`GROWTH`] times as long.
-    pub(super) first_pause: Duration,
+    pub(crate) first_pause: Duration,
     /// Who asks for more is not asked again.
-    pub(super) longest_pause: Duration,
+    pub(crate) longest_pause: Duration,
 }
 
 const GROWTH: u32 = 4;
@@ -33,7 +33,7 @@ impl Default for Retry {
 impl Retry {
     /// The pause after so many attempts, at least as long as the server asked for; `None` when there is no further
     /// attempt.
-    pub(super) fn pause(&self, attempts: u32, asked: Option<Duration>) -> Option<Duration> {
+    pub(crate) fn pause(&self, attempts: u32, asked: Option<Duration>) -> Option<Duration> {
         if attempts >= self.attempts {
             return None;
         }
@@ -44,7 +44,7 @@ impl Retry {
 }
 
 /// The wait that `Retry-After` asks for, as seconds or as a date; `None` when there is none to wait.
-pub(super) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+pub(crate) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = value.parse() {
         return (seconds > 0).then(|| Duration::from_secs(seconds));
