@@ -9,6 +9,7 @@ use http::StatusCode;
 use jiff::Timestamp;
 
 use crate::compression::Compression;
+use crate::guard::GuardProblem;
 use crate::reference::Reference;
 
 /// A reference that cannot be used.
@@ -113,6 +114,15 @@ pub enum Problem {
         "the server redirects in a circle, or to something that cannot be followed. Give the URL of the file itself."
     )]
     Redirect,
+    /// From https to http, where anyone on the way could change the file.
+    #[error(
+        "the server redirects from https to http, where others on the way can read and change it. Give an https URL \
+         of the file itself."
+    )]
+    Downgrade,
+    /// The host or its address may not be connected to.
+    #[error(transparent)]
+    Guard(#[from] GuardProblem),
     /// The answer is encoded in a way that we did not ask for.
     #[error(
         "the server sends it in an encoding other than gzip or zstd. Store it plain, or compressed with gzip or zstd."
@@ -151,9 +161,6 @@ pub enum Problem {
         received: u64,
         /// Bytes that were announced.
         expected: Option<u64>,
-        /// What the HTTP client said.
-        #[source]
-        cause: reqwest::Error,
     },
 
     /// What is there now is not what was pinned: a force-pushed repository, a replaced object, a swapped file.

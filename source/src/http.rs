@@ -1,51 +1,28 @@
 //! Files on HTTP servers.
 
+pub(crate) mod client;
 pub(crate) mod failure;
 pub(crate) mod names;
 pub(crate) mod retry;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::StatusCode;
 use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING};
 use jiff::Timestamp;
-use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
 use tokio::time::sleep;
 
 use crate::error::{Problem, Waiting};
+use crate::guard::Access;
 use crate::reference::HttpUrl;
 use crate::source::{Source, StoredBytes};
+use client::{Patience, client};
 use failure::Failure;
-use names::SystemNames;
-use retry::{Retry, retry_after};
-
-pub(crate) const USER_AGENT: &str = concat!("reprise/", env!("CARGO_PKG_VERSION"));
-pub(crate) const MAX_REDIRECTS: usize = 10;
-
-/// How long the source waits for what.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
-    /// For a connection, with TLS where there is any.
-    pub(crate) connect: Duration,
-    /// For the head of an answer, and between two reads of its body.
-    pub(crate) idle: Duration,
-    pub(crate) retry: Retry,
-}
-
-impl Default for Patience {
-    fn default() -> Self {
-        Self {
-            connect: Duration::from_secs(10),
-            idle: Duration::from_mins(1),
-            retry: Retry::default(),
-        }
-    }
-}
+use retry::retry_after;
 
 /// A URL. It is asked for with `GET` and nothing else, since a presigned URL allows nothing else.
 pub(crate) struct HttpSource {
@@ -68,26 +45,6 @@ impl HttpSource {
             url,
             patience: Patience::default(),
         }
-    }
-
-    /// The usual proxy variables are honoured, except for this machine itself, which no proxy can reach for us. A
-    /// `Referer` would hand a presigned URL to the host that it redirects to, so none is sent.
-    fn client(&self) -> Result<Client, Problem> {
-        let builder = Client::builder()
-            .user_agent(USER_AGENT)
-            .connect_timeout(self.patience.connect)
-            .read_timeout(self.patience.idle)
-            .redirect(Policy::limited(MAX_REDIRECTS))
-            .referer(false)
-            .dns_resolver(Arc::new(SystemNames));
-        let builder = if self.url.is_loopback() {
-            builder.no_proxy()
-        } else {
-            builder
-        };
-        builder
-            .build()
-            .map_err(|error| Problem::Client(error.without_url()))
     }
 
     async fn get(&self, client: &Client) -> Result<HttpBytes, Failure> {
@@ -151,6 +108,7 @@ impl HttpSource {
     }
 }
 
+/// Whether a server that answers so should be asked again later.
 pub(crate) fn is_overload(status: StatusCode) -> bool {
     status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error()
 }
@@ -159,7 +117,7 @@ impl Source for HttpSource {
     type Bytes = HttpBytes;
 
     async fn open(&self) -> Result<HttpBytes, Problem> {
-        let client = self.client()?;
+        let client = client(&Access::Ambient, self.url.with_credentials(), &self.patience)?;
         let mut attempts = 1;
         loop {
             let failure = match self.get(&client).await {
@@ -190,10 +148,9 @@ impl StoredBytes for HttpBytes {
                 waiting: Waiting::More,
                 limit: self.idle,
             }),
-            Err(error) => Err(Problem::Cut {
+            Err(_) => Err(Problem::Cut {
                 received: self.received,
                 expected: self.length,
-                cause: error.without_url(),
             }),
         }
     }

@@ -10,6 +10,7 @@
 mod compression;
 mod digest;
 mod error;
+mod guard;
 mod http;
 mod local;
 mod progress;
@@ -23,6 +24,7 @@ mod version;
 
 pub use compression::Compression;
 pub use error::{Problem, SourceError, Waiting};
+pub use guard::{Access, AddressRuleError, AddressRules, GuardProblem};
 pub use progress::Progress;
 pub use reference::{Reference, ReferenceError};
 pub use trace::{Provenance, Trace, open};

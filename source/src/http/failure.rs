@@ -7,7 +7,8 @@ use std::time::Duration;
 use http::StatusCode;
 
 use super::Patience;
-use super::names::NameNotFound;
+use super::client::RedirectRefusal;
+use super::names::NameError;
 use super::retry::Retry;
 use crate::error::{Problem, Waiting};
 
@@ -37,20 +38,14 @@ impl Failure {
             };
             return Self::Passing(Problem::Timeout { waiting, limit });
         }
+        if let Some(problem) = known_cause(&error) {
+            return Self::Final(problem);
+        }
         // The URL itself is known to be good, so only a redirect can have led to one that is not.
         if error.is_redirect() || error.is_builder() {
             return Self::Final(Problem::Redirect);
         }
-        let causes = Causes::of(&error);
-        if causes.name_not_found {
-            Self::Final(Problem::HostNotFound)
-        } else if let Some(tls) = causes.tls {
-            Self::Final(Problem::Tls(tls))
-        } else if causes.is_refused {
-            Self::Final(Problem::Refused)
-        } else {
-            Self::Passing(Problem::Connection(error))
-        }
+        Self::Passing(Problem::Connection(error))
     }
 
     /// How long to wait before the next attempt; `None` when there is none.
@@ -74,36 +69,36 @@ impl Failure {
     }
 }
 
-/// What is known of the causes of a failed connection.
-#[derive(Default)]
-struct Causes {
-    name_not_found: bool,
-    is_refused: bool,
-    tls: Option<rustls::Error>,
+/// The first of the causes that asking again does not mend.
+fn known_cause(error: &(dyn Error + 'static)) -> Option<Problem> {
+    let mut next = Some(error);
+    while let Some(cause) = next {
+        let problem = problem_of(cause).or_else(|| {
+            // An `io::Error` skips the error inside it when asked for its source.
+            let inner = cause.downcast_ref::<io::Error>()?.get_ref()?;
+            known_cause(inner)
+        });
+        if problem.is_some() {
+            return problem;
+        }
+        next = cause.source();
+    }
+    None
 }
 
-impl Causes {
-    fn of(error: &reqwest::Error) -> Self {
-        let mut causes = Self::default();
-        let mut next: Option<&(dyn Error + 'static)> = Some(error);
-        while let Some(cause) = next {
-            causes.add(cause);
-            next = cause.source();
-        }
-        causes
+fn problem_of(cause: &(dyn Error + 'static)) -> Option<Problem> {
+    if let Some(error) = cause.downcast_ref::<NameError>() {
+        return Some(match error {
+            NameError::NotFound(_) => Problem::HostNotFound,
+            NameError::Guard(problem) => Problem::Guard(*problem),
+        });
     }
-
-    fn add(&mut self, cause: &(dyn Error + 'static)) {
-        self.name_not_found |= cause.is::<NameNotFound>();
-        if let Some(error) = cause.downcast_ref::<io::Error>() {
-            self.is_refused |= error.kind() == io::ErrorKind::ConnectionRefused;
-            // An `io::Error` skips the error inside it when asked for its source.
-            if let Some(inner) = error.get_ref() {
-                self.add(inner);
-            }
-        }
-        if let Some(error) = cause.downcast_ref::<rustls::Error>() {
-            self.tls = Some(error.clone());
-        }
+    if let Some(refusal) = cause.downcast_ref::<RedirectRefusal>() {
+        return Some((*refusal).into());
     }
+    if let Some(error) = cause.downcast_ref::<rustls::Error>() {
+        return Some(Problem::Tls(error.clone()));
+    }
+    let error = cause.downcast_ref::<io::Error>()?;
+    (error.kind() == io::ErrorKind::ConnectionRefused).then_some(Problem::Refused)
 }

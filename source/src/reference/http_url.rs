@@ -3,7 +3,7 @@
 use std::fmt;
 
 use jiff::Timestamp;
-use url::{Host, Position, Url};
+use url::{Position, Url};
 
 use super::presigned;
 use super::redact::redact;
@@ -59,16 +59,6 @@ impl HttpUrl {
     /// The whole URL with all credentials in it. For sending a request, and for nothing else.
     pub(crate) fn with_credentials(&self) -> &Url {
         &self.0
-    }
-
-    /// Whether the URL names this machine.
-    pub(crate) fn is_loopback(&self) -> bool {
-        match self.0.host() {
-            Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-            Some(Host::Ipv4(address)) => address.is_loopback(),
-            Some(Host::Ipv6(address)) => address.is_loopback(),
-            None => false,
-        }
     }
 
     /// When the URL stops working, if it is a presigned one that says so.
