@@ -27,7 +27,7 @@ pub use path::FieldPath;
 pub use schema::Choice;
 pub use spec::{
     Api, Arrivals, Dataset, DatasetOptions, LatePolicy, Rate, Replay, ReplayJob, ReplayJobSpec,
-    ReplayJobStatus, Results, Schedule, Slo, Target, TimestampUnit, TraceFormat, UnknownColumns, Warmup,
-    Window, Workers,
+    ReplayJobStatus, Results, S3Location, Schedule, Slo, Target, TimestampUnit, TraceFormat, UnknownColumns,
+    Warmup, Window, Workers,
 };
 pub use validate::validate;

@@ -55,9 +55,18 @@ pub fn options_not_taken(options: &DatasetOptions, format: TraceFormat) -> Vec<&
 
 fn dataset(dataset: &Dataset, path: &FieldPath) -> Vec<Problem> {
     let mut problems = Vec::new();
-    if has_user_info(&dataset.source) {
-        problems.push(user_info(path.key("source")));
-    }
+    let references = [
+        ("source", Some(&dataset.source)),
+        ("tokenizer", dataset.tokenizer.as_ref()),
+    ];
+    problems.extend(
+        references
+            .into_iter()
+            .filter(|(_, reference)| reference.is_some_and(|reference| has_user_info(reference)))
+            .map(|(field, _)| user_info(path.key(field))),
+    );
+    let endpoint = dataset.s3.as_ref().and_then(|s3| s3.endpoint.as_deref());
+    problems.extend(endpoint.and_then(|text| endpoint_url(text, path.key("s3").key("endpoint"))));
     let untaken = dataset
         .format
         .map(|format| (format, options_not_taken(&dataset.options, format)));
@@ -106,6 +115,15 @@ fn target(target: &Target, path: &FieldPath) -> Vec<Problem> {
     problems.extend(headers(&target.headers, &path.key("headers")));
     problems.extend(positive(Some(target.timeout), path.key("timeout")));
     problems
+}
+
+/// A store's URL has a host and perhaps a port and a path, and nothing that could be a credential.
+fn endpoint_url(text: &str, path: FieldPath) -> Option<Problem> {
+    let has_query = Url::parse(text).is_ok_and(|url| url.query().is_some());
+    if has_query {
+        return Some(Problem::new(path, "has a query").hint("Leave out what begins with ?."));
+    }
+    target_url(text, path)
 }
 
 fn target_url(text: &str, path: FieldPath) -> Option<Problem> {

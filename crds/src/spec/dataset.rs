@@ -13,15 +13,47 @@ use crate::absent::forbid_null;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(transform = forbid_null)]
 pub struct Dataset {
-    /// A reference to the trace: a local path, or an http:// or https:// URL of a file.
+    /// A reference to the trace: hf://, s3://, https:// or http://, or a local path.
     #[schemars(length(min = 1, max = 4096))]
     pub source: String,
-    /// The trace format. Needed unless the trace itself declares it.
+    /// The trace format. Needed unless the trace's manifest or sidecar declares it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<TraceFormat>,
+    /// The exact version of the trace, as results and `reprise pin` write it. Unless given, the newest version is used and
+    /// recorded. When it is no longer there, the run fails.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 1024))]
+    pub version: Option<String>,
     /// Options of the trace format. One that the format does not take is refused.
     #[serde(default)]
     pub options: DatasetOptions,
+    /// A reference to the tokenizer of the target's model. `hf://` names a model unless it says otherwise. It is pinned,
+    /// fetched and recorded like the trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 4096))]
+    pub tokenizer: Option<String>,
+    /// Where s3:// references lead. Without it they lead to AWS, or where the environment says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub s3: Option<S3Location>,
+}
+
+/// A store that speaks S3.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(transform = forbid_null)]
+pub struct S3Location {
+    /// The URL of the store, such as `https://minio.internal:9000`. Unless given, AWS.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 2048))]
+    pub endpoint: Option<String>,
+    /// The region of the bucket, such as `eu-central-1`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 64))]
+    pub region: Option<String>,
+    /// Whether the bucket stands in the path of a request and not in its host name. Unless given, it does where `endpoint`
+    /// is given and is not one of AWS.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_style: Option<bool>,
 }
 
 /// The trace formats that can be read.

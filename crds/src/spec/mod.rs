@@ -8,7 +8,7 @@ mod status;
 mod target;
 mod workers;
 
-pub use dataset::{Dataset, DatasetOptions, TimestampUnit, TraceFormat, UnknownColumns};
+pub use dataset::{Dataset, DatasetOptions, S3Location, TimestampUnit, TraceFormat, UnknownColumns};
 pub use replay::{Arrivals, LatePolicy, Rate, Replay, Schedule, Warmup, Window};
 pub use results::Results;
 pub use slo::Slo;
