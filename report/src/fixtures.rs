@@ -4,7 +4,9 @@ use std::ops::Range;
 use std::time::Duration;
 
 use reprise_contract::outcome::{Times, Tokens};
-use reprise_contract::summary::{DatasetProvenance, Host, Provenance, ScheduleProvenance, TargetProvenance};
+use reprise_contract::summary::{
+    DatasetProvenance, Host, Pin, PinnedBy, Provenance, ScheduleProvenance, TargetProvenance,
+};
 use reprise_contract::{Ending, FailureCause, Gaps, Histogram, Outcome, Phase, Summary, TokenSource};
 
 use crate::{EndedBy, Input, Limits, OutcomeWriter, Slo, analyse};
@@ -130,14 +132,24 @@ pub(crate) fn input(planned: usize) -> Input {
     Input {
         name: "chat-august".to_owned(),
         spec: serde_json::json!({
-            "dataset": {"source": "traces/chat.jsonl.gz", "format": "mooncake_trace"},
+            "dataset": {"source": "hf://acme/traces/chat.jsonl.gz", "format": "mooncake_trace"},
             "target": {"urls": ["http://localhost:8000"], "api": "chat", "model": "Qwen/Qwen3-0.6B"},
             "replay": {"schedule": "Recorded", "speed": 2.0, "seed": 7},
         }),
         provenance: Provenance {
             reprise_version: "0.1.0".to_owned(),
             dataset: DatasetProvenance {
-                reference: "traces/chat.jsonl.gz".to_owned(),
+                reference: "hf://acme/traces/chat.jsonl.gz".to_owned(),
+                pin: Some(Pin {
+                    version: Some("3e1f0c7a9b2d4e6f8091a2b3c4d5e6f708192a3b".to_owned()),
+                    pinned_by: PinnedBy::Run,
+                    canonical: Some(
+                        "hf://datasets/acme/traces@3e1f0c7a9b2d4e6f8091a2b3c4d5e6f708192a3b/chat.jsonl.gz"
+                            .to_owned(),
+                    ),
+                }),
+                manifest: None,
+                tokenizer: None,
                 bytes: 123_456,
                 sha256: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824".to_owned(),
                 compression: "gzip".to_owned(),

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 pub use metrics::{Counts, Distribution, Failure, Lag, Metrics, Percentiles, SloResult, Throughput};
 pub use provenance::{
-    DatasetFile, DatasetProvenance, Host, Provenance, ScheduleProvenance, TargetProvenance,
+    DatasetFile, DatasetProvenance, Host, Pin, PinnedBy, Provenance, ScheduleProvenance, TargetProvenance,
+    TokenizerProvenance,
 };
 
 /// The version of this schema. It changes when a field changes its meaning or goes; new fields do not change it.

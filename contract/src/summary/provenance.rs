@@ -25,6 +25,15 @@ pub struct Provenance {
 pub struct DatasetProvenance {
     /// What the user wrote, credentials redacted.
     pub reference: String,
+    /// The version, pinned and canonical, of a trace that was fetched; `None` of one on this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pin: Option<Pin>,
+    /// The manifest or sidecar that described the trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manifest: Option<DatasetFile>,
+    /// The tokenizer that the spec names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokenizer: Option<TokenizerProvenance>,
     /// Bytes as they are stored at the source.
     pub bytes: u64,
     /// SHA-256 of these bytes, hex.
@@ -33,13 +42,13 @@ pub struct DatasetProvenance {
     pub compression: String,
     /// SHA-256 of the decompressed trace, hex.
     pub trace_sha256: String,
-    /// The files of a trace that is a folder, in the order of reading. `sha256` is then the digest of their digests, each on
-    /// a line of its own.
+    /// The files of a trace that was fetched or is a folder, in the order of reading. Of several files, `sha256` is the
+    /// digest of their digests, each on a line of its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<DatasetFile>,
     /// The trace format.
     pub format: String,
-    /// Who chose the format: `spec` or `detected`.
+    /// Who chose the format: `spec`, `manifest` or `detected`.
     pub format_chosen_by: String,
     /// Records of the trace.
     pub records: u64,
@@ -54,11 +63,53 @@ pub struct DatasetProvenance {
     pub seed: u64,
 }
 
-/// A file of a trace.
+/// Which version was used, and who said so.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Pin {
+    /// The exact version, as `dataset.version` takes it. `None` when the server tells none: what it sends then cannot be
+    /// had again for sure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Who chose the version.
+    pub pinned_by: PinnedBy,
+    /// The reference that gives exactly this version wherever it is run again, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub canonical: Option<String>,
+}
+
+/// Who chose the version of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum PinnedBy {
+    /// The reference names it.
+    Reference,
+    /// `dataset.version` names it.
+    Spec,
+    /// The run took the newest.
+    Run,
+    /// The run took the newest that was on this machine already, as it was not to touch the network.
+    Cache,
+}
+
+/// A tokenizer that was fetched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenizerProvenance {
+    /// What the user wrote, credentials redacted.
+    pub reference: String,
+    /// Its version; `None` of one on this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pin: Option<Pin>,
+    /// Its files, in the order of their names.
+    pub files: Vec<DatasetFile>,
+}
+
+/// A file of a trace or a tokenizer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DatasetFile {
-    /// Its name in the trace's folder.
+    /// Its name, with the folders below the one that was named.
     pub name: String,
     /// Its bytes.
     pub bytes: u64,

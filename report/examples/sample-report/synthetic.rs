@@ -165,6 +165,9 @@ pub(crate) fn input(requests: u32) -> Input {
             reprise_version: env!("CARGO_PKG_VERSION").to_owned(),
             dataset: DatasetProvenance {
                 reference: "traces/conversation.jsonl.gz".to_owned(),
+                pin: None,
+                manifest: None,
+                tokenizer: None,
                 bytes: 1_834_201,
                 sha256: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824".to_owned(),
                 compression: "gzip".to_owned(),

@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 use reprise_contract::Summary;
+use reprise_contract::summary::{DatasetFile, Pin, PinnedBy, TokenizerProvenance};
 
 use crate::job;
 use crate::numbers::count;
@@ -11,8 +12,20 @@ use crate::words::{GOODPUT_DEFINITION, LAG_DEFINITION, MAIN_LATENCIES, OTHER_LAT
 pub(super) fn provenance(summary: &Summary) -> Markup {
     let provenance = &summary.provenance;
     let (dataset, schedule) = (&provenance.dataset, &provenance.schedule);
-    let rows = [
-        ("Reference", dataset.reference.clone()),
+    let pinned = [
+        ("Reference", Some(dataset.reference.clone())),
+        ("Version", dataset.pin.as_ref().map(version)),
+        (
+            "Runs it again",
+            dataset.pin.as_ref().and_then(|pin| pin.canonical.clone()),
+        ),
+        ("Manifest", dataset.manifest.as_ref().map(file)),
+        ("Tokenizer", dataset.tokenizer.as_ref().map(tokenizer)),
+    ];
+    let pinned = pinned
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)));
+    let made = [
         (
             "Stored as",
             format!(
@@ -76,12 +89,44 @@ pub(super) fn provenance(summary: &Summary) -> Markup {
             h2 { "Provenance" }
             div.scroll {
                 table.pairs.wide {
-                    tbody { @for (name, value) in rows { tr { th scope="row" { (name) } td.text { (value) } } } }
+                    tbody { @for (name, value) in pinned.chain(made) { tr { th scope="row" { (name) } td.text { (value) } } } }
                 }
             }
             p.about { "Equal content digests send equal bodies under equal templates; equal schedule hashes offer the same load." }
         }
     }
+}
+
+fn version(pin: &Pin) -> String {
+    let by = match pin.pinned_by {
+        PinnedBy::Reference => "named by the reference",
+        PinnedBy::Spec => "named by dataset.version",
+        PinnedBy::Run => "the newest when the run began",
+        PinnedBy::Cache => "the newest on this machine, without asking the source",
+    };
+    match &pin.version {
+        Some(version) => format!("{version} ({by})"),
+        None => "not told by the server, so it cannot be had again for sure".to_owned(),
+    }
+}
+
+fn file(file: &DatasetFile) -> String {
+    format!(
+        "{}, {} bytes, SHA-256 {}",
+        file.name,
+        count(file.bytes),
+        file.sha256
+    )
+}
+
+fn tokenizer(tokenizer: &TokenizerProvenance) -> String {
+    let version = tokenizer.pin.as_ref().map(version);
+    let of_version = version.map_or_else(String::new, |version| format!(", version {version}"));
+    format!(
+        "{}{of_version}, {} files",
+        tokenizer.reference,
+        tokenizer.files.len()
+    )
 }
 
 /// The job as it ran.

@@ -54,6 +54,9 @@ fn provenance() -> Provenance {
         reprise_version: String::new(),
         dataset: DatasetProvenance {
             reference: String::new(),
+            pin: None,
+            manifest: None,
+            tokenizer: None,
             bytes: 0,
             sha256: String::new(),
             compression: String::new(),
