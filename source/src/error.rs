@@ -8,6 +8,7 @@ use std::time::Duration;
 use http::StatusCode;
 use jiff::Timestamp;
 
+use crate::cache::CacheError;
 use crate::compression::Compression;
 use crate::guard::GuardProblem;
 use crate::reference::Reference;
@@ -189,6 +190,10 @@ pub enum Problem {
     /// Compressed with something else.
     #[error("it is packed with {0}, which Reprise does not unpack. Use gzip, zstd or no compression.")]
     Packed(&'static str),
+
+    /// Reprise's own cache.
+    #[error("the cache {} cannot be used: {}", .0.root().display(), .0.problem())]
+    Cache(#[source] CacheError),
 
     /// The thread that reads could not be started.
     #[error("reading could not start: {0}. Check the limits on threads and open files.")]

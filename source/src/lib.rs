@@ -7,6 +7,7 @@
 //! One module a source: `local` and `http`. Each says how its stored bytes are opened and read on (the `source` module
 //! has the two traits); the thread that reads ahead, decompression, digests and progress are the same for all of them.
 
+mod cache;
 mod compression;
 mod digest;
 mod error;
@@ -22,6 +23,7 @@ mod trace;
 mod transfer;
 mod version;
 
+pub use cache::{ByteSize, ByteSizeError, Cache, CacheError, CacheProblem, CacheSettings};
 pub use compression::Compression;
 pub use error::{Problem, SourceError, Waiting};
 pub use guard::{Access, AddressRuleError, AddressRules, GuardProblem};

@@ -17,7 +17,8 @@ use url::Url;
 pub(crate) use http_url::HttpUrl;
 use http_url::HttpUrlError;
 pub(crate) use hub::{HubPath, RepoKind};
-use redact::{REDACTED, redact, redact_refused};
+use redact::redact_refused;
+pub(crate) use redact::{REDACTED, redact};
 pub(crate) use s3_path::S3Path;
 
 /// Where a trace lies: a local path, or an `http://` or `https://` URL.
