@@ -14,14 +14,13 @@ use http::StatusCode;
 use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING};
 use jiff::Timestamp;
 use reqwest::{Client, Response};
-use tokio::time::sleep;
 
 use crate::error::{Problem, Waiting};
 use crate::guard::Access;
 use crate::reference::HttpUrl;
 use crate::source::{Source, StoredBytes};
 use client::{Patience, client};
-use failure::Failure;
+use failure::{Attempts, Failure};
 use retry::retry_after;
 
 /// A URL. It is asked for with `GET` and nothing else, since a presigned URL allows nothing else.
@@ -118,17 +117,12 @@ impl Source for HttpSource {
 
     async fn open(&self) -> Result<HttpBytes, Problem> {
         let client = client(&Access::Ambient, self.url.with_credentials(), &self.patience)?;
-        let mut attempts = 1;
+        let mut attempts = Attempts::new(self.patience.retry);
         loop {
-            let failure = match self.get(&client).await {
+            match self.get(&client).await {
                 Ok(bytes) => return Ok(bytes),
-                Err(failure) => failure,
-            };
-            match failure.pause(&self.patience.retry, attempts) {
-                Some(pause) => sleep(pause).await,
-                None => return Err(failure.into_problem(attempts)),
+                Err(failure) => attempts.after(failure).await?,
             }
-            attempts += 1;
         }
     }
 }

@@ -5,6 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use http::StatusCode;
+use tokio::time::sleep;
 
 use super::Patience;
 use super::client::RedirectRefusal;
@@ -65,6 +66,34 @@ impl Failure {
                 attempts,
                 retry_after,
             },
+        }
+    }
+}
+
+/// Attempts at one request.
+pub(crate) struct Attempts {
+    retry: Retry,
+    failed: u32,
+}
+
+impl Attempts {
+    pub(crate) fn new(retry: Retry) -> Self {
+        Self { retry, failed: 0 }
+    }
+
+    /// Waits until the next attempt may be made.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong, when there is no further attempt.
+    pub(crate) async fn after(&mut self, failure: Failure) -> Result<(), Problem> {
+        self.failed += 1;
+        match failure.pause(&self.retry, self.failed) {
+            Some(pause) => {
+                sleep(pause).await;
+                Ok(())
+            }
+            None => Err(failure.into_problem(self.failed)),
         }
     }
 }
