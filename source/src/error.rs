@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use crate::cache::CacheError;
 use crate::compression::Compression;
 use crate::guard::GuardProblem;
+use crate::hub::HubProblem;
 use crate::reference::Reference;
 
 /// A reference that cannot be used.
@@ -163,6 +164,10 @@ pub enum Problem {
         /// Bytes that were announced.
         expected: Option<u64>,
     },
+
+    /// A repository of the Hugging Face hub.
+    #[error(transparent)]
+    Hub(#[from] HubProblem),
 
     /// What is there now is not what was pinned: a force-pushed repository, a replaced object, a swapped file.
     #[error(

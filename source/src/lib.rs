@@ -13,6 +13,7 @@ mod digest;
 mod error;
 mod guard;
 mod http;
+mod hub;
 mod local;
 mod progress;
 mod reference;
@@ -27,6 +28,7 @@ pub use cache::{ByteSize, ByteSizeError, Cache, CacheError, CacheProblem, CacheS
 pub use compression::Compression;
 pub use error::{Problem, SourceError, Waiting};
 pub use guard::{Access, AddressRuleError, AddressRules, GuardProblem};
+pub use hub::{HubProblem, MissingRepository, TokenOrigin};
 pub use progress::Progress;
 pub use reference::{Reference, ReferenceError};
 pub use trace::{Provenance, Trace, open};

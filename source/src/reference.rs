@@ -16,7 +16,7 @@ use url::Url;
 
 pub(crate) use http_url::HttpUrl;
 use http_url::HttpUrlError;
-pub(crate) use hub::{HubPath, RepoKind};
+pub(crate) use hub::{HubPath, RepoKind, is_plain_path};
 use redact::redact_refused;
 pub(crate) use redact::{REDACTED, redact};
 pub(crate) use s3_path::S3Path;

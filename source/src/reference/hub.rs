@@ -79,9 +79,7 @@ impl HubPath {
         }
         let is_folder = path.ends_with('/');
         let path = path.strip_suffix('/').unwrap_or(path);
-        let is_plain =
-            |segment: &str| !matches!(segment, "" | "." | "..") && !segment.chars().any(char::is_control);
-        if !path.is_empty() && !path.split('/').all(is_plain) {
+        if !path.is_empty() && !is_plain_path(path) {
             return Err(HubPathError::Path);
         }
         Ok(Self {
@@ -121,6 +119,11 @@ impl HubPath {
         self.is_folder || self.path.is_empty()
     }
 
+    /// The same place in a repository of another kind.
+    pub(crate) fn as_kind(&self, kind: RepoKind) -> Self {
+        Self { kind, ..self.clone() }
+    }
+
     /// The same place in another revision and with another path.
     pub(crate) fn at(&self, revision: &str, path: &str) -> Self {
         Self {
@@ -156,6 +159,13 @@ fn decode(revision: &str) -> Result<String, HubPathError> {
         return Err(HubPathError::Revision);
     }
     Ok(decoded.into_owned())
+}
+
+/// Whether a path leads from a folder to something in it, whatever the disk: no empty, `.` or `..` segments, no control
+/// characters.
+pub(crate) fn is_plain_path(path: &str) -> bool {
+    path.split('/')
+        .all(|segment| !matches!(segment, "" | "." | "..") && !segment.chars().any(char::is_control))
 }
 
 /// The hub's own rule for names: letters, digits, `-`, `_` and `.`.
