@@ -13,5 +13,7 @@
 )]
 
 mod process;
+pub mod s3;
 
 pub use process::{Process, free_port};
+pub use s3::S3Server;
