@@ -13,6 +13,7 @@ use crate::compression::Compression;
 use crate::guard::GuardProblem;
 use crate::hub::HubProblem;
 use crate::reference::Reference;
+use crate::s3::S3Problem;
 
 /// A reference that cannot be used.
 ///
@@ -125,6 +126,9 @@ pub enum Problem {
     /// The host or its address may not be connected to.
     #[error(transparent)]
     Guard(#[from] GuardProblem),
+    /// What only buckets have.
+    #[error(transparent)]
+    S3(#[from] S3Problem),
     /// The answer is encoded in a way that we did not ask for.
     #[error(
         "the server sends it in an encoding other than gzip or zstd. Store it plain, or compressed with gzip or zstd."

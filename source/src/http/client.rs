@@ -134,7 +134,8 @@ fn check_redirect(access: &Access, previous: &[Url], next: &Url) -> Result<(), R
     }
 }
 
-fn is_this_machine(url: &Url) -> bool {
+/// No proxy can reach it for us.
+pub(crate) fn is_this_machine(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
         Some(Host::Ipv4(address)) => address.is_loopback(),

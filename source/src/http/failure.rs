@@ -99,7 +99,7 @@ impl Attempts {
 }
 
 /// The first of the causes that asking again does not mend.
-fn known_cause(error: &(dyn Error + 'static)) -> Option<Problem> {
+pub(crate) fn known_cause(error: &(dyn Error + 'static)) -> Option<Problem> {
     let mut next = Some(error);
     while let Some(cause) = next {
         let problem = problem_of(cause).or_else(|| {
