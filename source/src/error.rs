@@ -12,6 +12,7 @@ use crate::cache::CacheError;
 use crate::compression::Compression;
 use crate::guard::GuardProblem;
 use crate::hub::HubProblem;
+use crate::injected::InjectionProblem;
 use crate::reference::Reference;
 use crate::s3::S3Problem;
 
@@ -207,6 +208,9 @@ pub enum Problem {
     /// The thread that reads could not be started.
     #[error("reading could not start: {0}. Check the limits on threads and open files.")]
     Start(#[source] io::Error),
+    /// A redacted URL that no injected one, or not just one, belongs to.
+    #[error(transparent)]
+    Injection(#[from] InjectionProblem),
     /// Something remote was opened before it was fetched.
     #[error("it is not on this machine. Fetch it first.")]
     NotFetched,

@@ -9,6 +9,7 @@ use crate::compression::{Compression, HEAD, Unpacking};
 use crate::digest::{Hasher, Hashing};
 use crate::error::{Problem, SourceError};
 use crate::http::HttpSource;
+use crate::injected::InjectionProblem;
 use crate::local::LocalSource;
 use crate::progress::Progress;
 use crate::reference::{Place, Reference};
@@ -28,6 +29,10 @@ pub fn open(reference: &Reference) -> Result<Trace, SourceError> {
     let mut stored = match reference.place() {
         Place::Local(path) => Stored::open(reference, LocalSource(path.clone())),
         Place::Http(url) => Stored::open(reference, HttpSource::new(url.clone())),
+        Place::Redacted(_) => Err(SourceError::new(
+            reference.clone(),
+            InjectionProblem::Missing.into(),
+        )),
         Place::Hub(_) | Place::S3(_) => Err(SourceError::new(reference.clone(), Problem::NotFetched)),
     }?;
     let progress = stored.progress().clone();

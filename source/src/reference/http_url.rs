@@ -5,8 +5,9 @@ use std::fmt;
 use jiff::Timestamp;
 use url::{Position, Url};
 
+use super::location::Location;
 use super::presigned;
-use super::redact::redact;
+use super::redact::{is_credential_query, redact};
 
 /// A URL whose path and query reach the server byte for byte.
 ///
@@ -59,6 +60,25 @@ impl HttpUrl {
     /// The whole URL with all credentials in it. For sending a request, and for nothing else.
     pub(crate) fn with_credentials(&self) -> &Url {
         &self.0
+    }
+
+    /// Whether the query carries a credential.
+    pub(crate) fn is_presigned(&self) -> bool {
+        self.0.query().is_some_and(is_credential_query)
+    }
+
+    /// Whether query or user-info carry a credential.
+    pub(crate) fn has_credential(&self) -> bool {
+        self.is_presigned() || !self.0.username().is_empty() || self.0.password().is_some()
+    }
+
+    pub(crate) fn has_parameters(&self) -> bool {
+        self.0.query().is_some()
+    }
+
+    /// What the URL names, whoever signed it and when.
+    pub(crate) fn location(&self) -> Location {
+        Location::of(&self.0)
     }
 
     /// When the URL stops working, if it is a presigned one that says so.

@@ -1,12 +1,16 @@
 //! What may be shown of a reference: everything but its credentials.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use percent_encoding::percent_decode_str;
 use reprise_contract::credentials::is_credential_name;
 
 /// Stands where a credential was.
 pub(crate) const REDACTED: &str = "<redacted>";
+
+/// The same, as it stands in a URL that is well formed.
+pub(super) const ENCODED_MARKER: &str = "%3Credacted%3E";
 
 /// Names are decoded until nothing changes, but not for ever: each round undoes one layer of encoding.
 const MAX_LAYERS: usize = 8;
@@ -23,6 +27,59 @@ pub(crate) fn redact(text: &str) -> String {
 /// everything up to the last `@` goes.
 pub(crate) fn redact_refused(text: &str) -> String {
     redact_before(text, authority_start(text), text.len())
+}
+
+/// [`redact`] for a text that starts with `hf://` or `s3://`, and whether it holds a credential. Such a text has no
+/// user-info, and its first `names` parts have no colon: where they have one, everything up to the last `@` goes.
+pub(super) fn redact_store_path(text: &str, names: usize) -> (String, bool) {
+    let start = authority_start(text);
+    let has_colon = text[start..]
+        .split('/')
+        .take(names)
+        .any(|part| part.contains(':'));
+    let shown = if has_colon {
+        redact_refused(text)
+    } else {
+        redact(text)
+    };
+    let holds_credential = shown != escape_controls(text);
+    (shown, holds_credential)
+}
+
+/// Whether the query of a URL carries a credential.
+pub(super) fn is_credential_query(query: &str) -> bool {
+    query
+        .split('&')
+        .any(|parameter| matches!(redact_parameter(parameter), Cow::Owned(_)))
+}
+
+/// Whether a credential was taken out of a text.
+pub(super) fn is_marked(text: &str) -> bool {
+    markers(&text.to_ascii_lowercase()).next().is_some()
+}
+
+/// Writes all markers in the way in which we write them: some tools encode them, and not all in capitals.
+pub(super) fn mark(text: &str) -> String {
+    let mut marked = String::with_capacity(text.len());
+    let mut end = 0;
+    for marker in markers(&text.to_ascii_lowercase()) {
+        marked.push_str(&text[end..marker.start]);
+        marked.push_str(REDACTED);
+        end = marker.end;
+    }
+    marked + &text[end..]
+}
+
+/// Where the markers of a text are that is in lower case.
+fn markers(lower: &str) -> impl Iterator<Item = Range<usize>> {
+    lower.match_indices("redacted").filter_map(|(at, word)| {
+        let before = lower[..at]
+            .strip_suffix('<')
+            .or_else(|| lower[..at].strip_suffix("%3c"))?;
+        let after = &lower[at + word.len()..];
+        let after = after.strip_prefix('>').or_else(|| after.strip_prefix("%3e"))?;
+        Some(before.len()..lower.len() - after.len())
+    })
 }
 
 fn redact_before(text: &str, start: usize, end: usize) -> String {

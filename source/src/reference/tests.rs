@@ -5,6 +5,8 @@ use proptest::prelude::*;
 use super::presigned::expiry;
 use super::*;
 
+mod store_paths;
+
 fn parse(text: &str) -> Reference {
     Reference::parse(text).unwrap()
 }
@@ -57,10 +59,8 @@ fn urls_are_kept_byte_for_byte() {
         "https://host.example/%2e%41/%E4.jsonl",
         "https://[::1]:1/a:b@c,d;e=f",
     ] {
-        let Reference(Place::Http(parsed)) = parse(url) else {
-            panic!("{url} is not HTTP")
-        };
-        let sent = parsed.with_credentials().as_str();
+        let parsed = parse(url);
+        let sent = parsed.http_url().unwrap().with_credentials().as_str();
         let target = |text: &str| {
             text["https://".len()..]
                 .trim_start_matches(|c| !"/?".contains(c))
@@ -95,9 +95,14 @@ fn refusals_say_what_to_do() {
         " \n",
         "gs://bucket/trace.jsonl",
         "FTP://user:hunter2@host/x",
-        "hf://datasets/acme/traces",
-        "s3://bucket/key",
-        "https://h.example/x?sig=<redacted>",
+        "az://container/trace.jsonl",
+        "s3a://bucket/trace.jsonl",
+        "huggingface://acme/traces",
+        "http:/host/x",
+        "https:user:hunter2@host/x?sig=hunter2",
+        "HF:acme/traces",
+        "s3:bucket/key?sig=hunter2",
+        "hf:/user:hunter2@acme/traces",
         "file://other/x",
         "https://",
         "http:///x",
@@ -137,7 +142,7 @@ fn credentials_are_redacted() {
         "https://user:S@h.example/x",
         "https://S@h.example/x@y",
         "https://h.example/x?versionId=7&file=a@b",
-        "https:/user:S@h.example/x?sig=S",
+        "./https:/user:S@h.example/x?sig=S",
         "data/key=5/part.jsonl",
         "trace?X-Amz-Signature=S&x=https://u@h",
     ]
