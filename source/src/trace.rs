@@ -8,6 +8,7 @@ use reprise_contract::Digest;
 use crate::compression::{Compression, HEAD, Unpacking};
 use crate::digest::{Hasher, Hashing};
 use crate::error::{Problem, SourceError};
+use crate::guard::Access;
 use crate::http::HttpSource;
 use crate::injected::InjectionProblem;
 use crate::local::LocalSource;
@@ -28,7 +29,9 @@ const BUFFER: usize = 1024 * 1024;
 pub fn open(reference: &Reference) -> Result<Trace, SourceError> {
     let mut stored = match reference.place() {
         Place::Local(path) => Stored::open(reference, LocalSource(path.clone())),
-        Place::Http(url) => Stored::open(reference, HttpSource::new(url.clone())),
+        Place::Http(url) => HttpSource::new(url.clone(), &Access::Ambient, None)
+            .map_err(|problem| SourceError::new(reference.clone(), problem))
+            .and_then(|source| Stored::open(reference, source)),
         Place::Redacted(_) => Err(SourceError::new(
             reference.clone(),
             InjectionProblem::Missing.into(),

@@ -7,8 +7,7 @@ use std::time::Duration;
 use http::StatusCode;
 use tokio::time::sleep;
 
-use super::Patience;
-use super::client::RedirectRefusal;
+use super::client::{Patience, RedirectRefusal};
 use super::names::NameError;
 use super::retry::Retry;
 use crate::error::{Problem, Waiting};

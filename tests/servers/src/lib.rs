@@ -12,6 +12,7 @@
     reason = "a test fails by panicking"
 )]
 
+pub mod http;
 mod process;
 pub mod s3;
 
