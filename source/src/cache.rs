@@ -14,30 +14,36 @@
 //! die between any two steps and leaves a cache that works; `verify` and `prune` clear away what it left behind.
 
 mod byte_size;
+mod claim;
 mod disk;
 mod entry;
 mod layout;
+mod listing;
 mod lock;
 mod object;
 mod pin;
 mod place;
 mod problem;
+mod prune;
 mod settings;
 mod store;
 #[cfg(test)]
 mod tests;
 mod text;
+mod verify;
 
 use std::sync::Arc;
 
 pub use byte_size::{ByteSize, ByteSizeError};
 use layout::Layout;
+pub use listing::{CachedContent, CachedFile, CachedPartial, Listing};
 use lock::Locking;
-pub(crate) use pin::Remembered;
 pub(crate) use place::PlaceKey;
 pub use problem::{CacheError, CacheProblem};
+pub use prune::{Prune, Pruned};
 pub use settings::CacheSettings;
 pub(crate) use store::CachedPlace;
+pub use verify::{Faulty, Verified};
 
 /// The cache, open. Clones are the same cache.
 #[derive(Clone, Debug)]
@@ -45,6 +51,8 @@ pub struct Cache {
     layout: Arc<Layout>,
     limit: Option<ByteSize>,
     locking: Locking,
+    /// What tells this machine from others, where there is such a thing.
+    machine: Option<String>,
 }
 
 impl Cache {
@@ -56,9 +64,10 @@ impl Cache {
     pub fn open(settings: CacheSettings) -> Result<Self, CacheError> {
         let CacheSettings { root, limit } = settings;
         Ok(Self {
-            layout: Arc::new(Layout::make(root)?),
+            layout: Arc::new(Layout::make(&root)?),
             limit,
             locking: Locking::KERNEL,
+            machine: claim::machine(),
         })
     }
 

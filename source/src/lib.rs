@@ -26,7 +26,10 @@ mod trace;
 mod transfer;
 mod version;
 
-pub use cache::{ByteSize, ByteSizeError, Cache, CacheError, CacheProblem, CacheSettings};
+pub use cache::{
+    ByteSize, ByteSizeError, Cache, CacheError, CacheProblem, CacheSettings, CachedContent, CachedFile,
+    CachedPartial, Faulty, Listing, Prune, Pruned, Verified,
+};
 pub use compression::Compression;
 pub use error::{Problem, SourceError, Waiting};
 pub use guard::{Access, AddressRuleError, AddressRules, GuardProblem};

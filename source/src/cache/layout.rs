@@ -36,8 +36,8 @@ pub(super) struct Layout {
 
 impl Layout {
     /// Makes what is missing of it.
-    pub(super) fn make(root: PathBuf) -> Result<Self, CacheError> {
-        let root = std::path::absolute(&root).map_err(|error| CacheError::new(&root, error.into()))?;
+    pub(super) fn make(root: &Path) -> Result<Self, CacheError> {
+        let root = std::path::absolute(root).map_err(|error| CacheError::new(root, error.into()))?;
         let layout = Self {
             objects: root.join(VERSION).join("objects"),
             entries: root.join(VERSION).join("entries"),

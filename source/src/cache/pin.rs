@@ -1,6 +1,7 @@
 //! Pins: what a place was found to hold, so that an offline run finds it as it was.
 
 use std::fs;
+use std::path::Path;
 
 use jiff::Timestamp;
 use reprise_contract::Digest;
@@ -121,11 +122,16 @@ impl Pin {
         let mut pins: Vec<Self> = Vec::new();
         let folder = layout.pins_of(place.digest());
         for file in disk::if_there(fs::read_dir(folder))?.into_iter().flatten() {
-            let bytes = disk::read_if_there(&file?.path())?;
-            pins.extend(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()));
+            pins.extend(Self::read(&file?.path())?);
         }
         pins.sort_by_key(|pin| std::cmp::Reverse(pin.seen));
         Ok(pins)
+    }
+
+    /// `None` when there is none, or none that makes sense.
+    pub(super) fn read(path: &Path) -> Result<Option<Self>, CacheProblem> {
+        let bytes = disk::read_if_there(path)?;
+        Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
     }
 
     pub(super) fn version(&self) -> &Version {

@@ -1,21 +1,20 @@
 //! The store that a fetch writes to: the part of the cache that belongs to one place.
 
-use std::fs::{self, File, OpenOptions, Permissions};
-use std::io;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::fs::{self, File};
 use std::path::PathBuf;
 use std::time::SystemTime;
 
 use reprise_contract::Digest;
 
+use super::claim::Note;
 use super::entry::{Entry, FileKey};
-use super::lock::Lock;
 use super::object::Held;
 use super::pin::{Pin, Remembered};
 use super::place::PlaceKey;
 use super::problem::{CacheError, CacheProblem};
 use super::{Cache, disk};
 use crate::error::Problem;
+use crate::reference::redact;
 use crate::remote::{Found, RemoteFile};
 use crate::store::{Claim, Kept, Store};
 use crate::version::Version;
@@ -43,10 +42,14 @@ impl CachedPlace {
         let Some(version) = &found.version else {
             return Ok(());
         };
-        let needs = needs.iter().map(|file| self.key(found, file).key).collect();
-        let pin = Pin::new(&self.place, version.clone(), found, beside, needs);
-        pin.write(&self.cache.layout, &self.place)
-            .map_err(|problem| self.problem(problem))
+        let remember = || {
+            let beside = beside.iter().map(|file| self.proved(found, file));
+            let beside: Vec<_> = beside.collect::<Result<_, _>>()?;
+            let needs = needs.iter().map(|file| self.key(found, file).key).collect();
+            let pin = Pin::new(&self.place, version.clone(), found, &beside, needs);
+            pin.write(&self.cache.layout, &self.place)
+        };
+        remember().map_err(|problem| self.problem(problem))
     }
 
     /// The version that was seen last of those whose files are all here.
@@ -99,11 +102,25 @@ impl CachedPlace {
 
     fn has_all(&self, keys: &[String]) -> Result<bool, CacheProblem> {
         for key in keys {
-            if self.open(key)?.is_none() {
+            let Some(entry) = Entry::read(&self.cache.layout, key)? else {
+                return Ok(false);
+            };
+            let content = disk::if_there(fs::metadata(self.cache.layout.object(entry.sha256)))?;
+            if content.is_none_or(|content| content.len() != entry.bytes) {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// The file with the digest of what is kept of it, where that is all there is to find it by.
+    fn proved(&self, found: &Found, file: &RemoteFile) -> Result<RemoteFile, CacheProblem> {
+        let FileKey { key, version } = self.key(found, file);
+        let mut file = file.clone();
+        if version.is_none() && file.sha256.is_none() {
+            file.sha256 = Entry::read(&self.cache.layout, &key)?.map(|entry| entry.sha256);
+        }
+        Ok(file)
     }
 
     /// The file of this key, if it is there and as long as it was.
@@ -129,20 +146,23 @@ impl CachedPlace {
 
     fn find_file(&self, found: &Found, file: &RemoteFile) -> Result<Option<Kept>, CacheProblem> {
         let FileKey { key, version } = self.key(found, file);
-        if version.is_none() {
-            return Ok(None);
-        }
-        let Some((entry, held)) = self.open(&key)? else {
+        let kept = match (version, file.sha256) {
+            (Some(_), _) => self.open(&key)?.map(|(entry, held)| (entry.sha256, held)),
+            (None, Some(sha256)) => {
+                let Cache { layout, locking, .. } = &self.cache;
+                Held::open(layout, *locking, sha256)?.map(|held| (sha256, held))
+            }
+            (None, None) => None,
+        };
+        let fits = |(sha256, held): &(Digest, Held)| {
+            file.size.is_none_or(|size| size == held.bytes)
+                && file.sha256.is_none_or(|announced| announced == *sha256)
+        };
+        let Some((sha256, held)) = kept.filter(fits) else {
             return Ok(None);
         };
-        let is_other = |told: Option<bool>| told == Some(false);
-        if is_other(file.size.map(|size| size == entry.bytes))
-            || is_other(file.sha256.map(|sha256| sha256 == entry.sha256))
-        {
-            return Ok(None);
-        }
         self.used_now(&key)?;
-        Ok(Some(self.kept(entry.sha256, held)))
+        Ok(Some(self.kept(sha256, held)))
     }
 
     /// A cache that may only be read has no use for it.
@@ -158,42 +178,12 @@ impl CachedPlace {
     }
 
     fn claim_file(&self, found: &Found, file: &RemoteFile) -> Result<Option<Claim>, CacheProblem> {
-        let Cache { layout, locking, .. } = &self.cache;
-        let FileKey { key, version } = self.key(found, file);
-        if version.is_some() {
-            match locking.take(&layout.lock(&key))? {
-                Lock::Mine(lock) => return Ok(Some(self.partial(&key, lock)?)),
-                Lock::Taken => return Ok(None),
-                Lock::None(_) => {}
-            }
-        }
-        // Nobody goes on with these bytes: they are of no known version, or two could write them at once.
-        let name = tempfile::Builder::new()
-            .prefix(&format!("{key}-"))
-            .suffix(".lock")
-            .tempfile_in(&layout.locks)?;
-        let (_, path) = name.keep().map_err(io::Error::from)?;
-        let key = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or(&key);
-        match locking.take(&path)? {
-            Lock::Mine(lock) | Lock::None(lock) => Ok(Some(self.partial(key, lock)?)),
-            Lock::Taken => Ok(None),
-        }
-    }
-
-    /// Only this user may read what comes.
-    fn partial(&self, key: &str, lock: File) -> Result<Claim, CacheProblem> {
-        let partial = self.cache.layout.partial(key);
-        let mut options = OpenOptions::new();
-        options
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600);
-        options
-            .open(&partial)?
-            .set_permissions(Permissions::from_mode(0o600))?;
-        Ok(Claim { partial, lock })
+        let note = Note {
+            place: self.place.to_string(),
+            name: redact(&file.name),
+            machine: self.cache.machine.clone(),
+        };
+        self.cache.claim(&self.key(found, file), &note)
     }
 
     fn publish_file(
@@ -207,16 +197,14 @@ impl CachedPlace {
         let bytes = fs::metadata(&claim.partial)?.len();
         if file.size.is_some_and(|size| size != bytes) {
             disk::remove_if_there(&claim.partial)?;
+            self.cache.release(claim)?;
             return Err(CacheProblem::Meddled);
         }
         let held = Held::publish(layout, *locking, &claim.partial, sha256)?;
         let FileKey { key, .. } = self.key(found, file);
         Entry::new(&self.place, found, file, held.bytes, sha256).write(layout, &key)?;
-        if let Some(name) = claim.partial.file_name().and_then(|name| name.to_str()) {
-            // While it is still locked: whoever waits for it opens a new one.
-            disk::remove_if_there(&layout.lock(name))?;
-        }
-        drop(claim.lock);
+        self.cache.release(claim)?;
+        self.cache.keep_limit()?;
         Ok(self.kept(sha256, held))
     }
 }

@@ -1,13 +1,17 @@
 //! The cache from outside, on a disk.
 
 mod crashes;
+mod listing;
 mod locks;
 mod processes;
+mod prune;
 mod secrets;
 mod store;
+mod verify;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use reprise_contract::Digest;
 use tempfile::TempDir;
@@ -44,6 +48,12 @@ impl Bench {
 
     fn at(&self, url: &str) -> CachedPlace {
         self.cache.at(place(url))
+    }
+
+    /// Says that what was found at [`URL`] was used so long ago.
+    fn used(&self, found: &Found, ago: Duration) {
+        let key = entry::FileKey::new(&place(URL), found, &only(found)).key;
+        age(&self.cache.layout.entry(&key), ago);
     }
 
     /// The file names in one of the folders of the layout.
@@ -126,7 +136,7 @@ fn sha256(content: &[u8]) -> Digest {
 
 /// Does what a download does, from the claim on.
 fn fetch(place: &CachedPlace, found: &Found, file: &RemoteFile, content: &[u8]) -> Kept {
-    let claim = place.claim(found, file).unwrap().expect("nobody else has it");
+    let claim = claim(place, found, file);
     finish(place, found, file, claim, content)
 }
 
@@ -139,8 +149,44 @@ fn keep(place: &CachedPlace, found: &Found, content: &[u8]) -> Kept {
     fetch(place, found, &only(found), content)
 }
 
+/// The claim of a file that nobody else has. A process that another test is just starting may have inherited a lock
+/// for the moment until it is its own program.
+fn claim(place: &CachedPlace, found: &Found, file: &RemoteFile) -> Claim {
+    for _ in 0..10_000 {
+        if let Some(claim) = place.claim(found, file).unwrap() {
+            return claim;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    panic!("somebody else has it");
+}
+
+/// Gives a claim up, as a process does that ends, and leaves what it has in it.
+fn interrupt(claim: &Claim, content: &[u8]) {
+    fs::write(&claim.partial, content).unwrap();
+    let_go(&claim.lock);
+}
+
+/// Gives a lock up, also where a process that is just being started has inherited it.
+fn let_go(file: &fs::File) {
+    file.unlock().unwrap();
+}
+
+/// Fetches a file and lets go of it.
+fn keep_unused(place: &CachedPlace, found: &Found, content: &[u8]) -> Digest {
+    let kept = keep(place, found, content);
+    let_go(&kept.in_use.unwrap());
+    kept.sha256.unwrap()
+}
+
 fn find(place: &CachedPlace, found: &Found) -> Option<Kept> {
     place.find(found, &only(found)).unwrap()
+}
+
+/// Says that a file was written so long ago.
+fn age(path: &Path, age: Duration) {
+    let file = fs::File::open(path).unwrap();
+    file.set_modified(std::time::SystemTime::now() - age).unwrap();
 }
 
 /// All files below a folder.

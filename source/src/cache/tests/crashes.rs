@@ -34,9 +34,9 @@ fn between_the_folders() {
 fn with_a_lock_and_no_partial_file() {
     let bench = Bench::new();
     let found = tagged("\"1\"");
-    let claim = bench.at(URL).claim(&found, &only(&found)).unwrap().unwrap();
+    let claim = claim(&bench.at(URL), &found, &only(&found));
+    interrupt(&claim, b"");
     fs::remove_file(claim.partial).unwrap();
-    drop(claim.lock);
     assert_eq!(bench.names("locks").len(), 1);
     works(&bench);
 }
@@ -45,9 +45,8 @@ fn with_a_lock_and_no_partial_file() {
 fn with_a_complete_partial_file() {
     let bench = Bench::new();
     let found = tagged("\"1\"");
-    let claim = bench.at(URL).claim(&found, &only(&found)).unwrap().unwrap();
-    fs::write(&claim.partial, b"one\n").unwrap();
-    drop(claim);
+    let claim = claim(&bench.at(URL), &found, &only(&found));
+    interrupt(&claim, b"one\n");
     works(&bench);
 }
 
@@ -74,7 +73,7 @@ fn with_an_entry_and_the_lock_file_still_there() {
     let bench = Bench::new();
     let found = tagged("\"1\"");
     keep(&bench.at(URL), &found, b"one\n");
-    drop(bench.at(URL).claim(&found, &only(&found)).unwrap());
+    interrupt(&claim(&bench.at(URL), &found, &only(&found)), b"");
     fs::remove_file(files(&bench.root().join("v1/partial")).remove(0)).unwrap();
     works(&bench);
 }

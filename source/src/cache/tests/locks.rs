@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use super::*;
 
 /// A file system without locks: NFS without its lock service.
-const NONE: Locking = Locking {
+pub(super) const NONE: Locking = Locking {
     exclusive: |_| Err(TryLockError::Error(io::Error::from(Errno::NOLCK))),
     shared: |_| Err(io::Error::from(Errno::NOLCK)),
 };
@@ -22,15 +22,20 @@ fn a_claim_keeps_others_out_until_it_is_given_up() {
     let bench = Bench::new();
     let place = bench.at(URL);
     let found = tagged("\"1\"");
-    let claim = || place.claim(&found, &only(&found)).unwrap();
-    let first = claim().unwrap();
-    assert!(claim().is_none());
+    let is_taken = || place.claim(&found, &only(&found)).unwrap().is_none();
+    let first = claim(&place, &found, &only(&found));
+    assert!(is_taken());
     let other = tagged("\"2\"");
-    assert!(place.claim(&other, &only(&other)).unwrap().is_some());
-    drop(first);
-    let kept = finish(&place, &found, &only(&found), claim().unwrap(), b"one\n");
-    assert!(kept.path.exists());
-    assert!(claim().is_some());
+    claim(&place, &other, &only(&other));
+    let_go(&first.lock);
+    let second = claim(&place, &found, &only(&found));
+    assert!(is_taken());
+    assert!(
+        finish(&place, &found, &only(&found), second, b"one\n")
+            .path
+            .exists()
+    );
+    claim(&place, &found, &only(&found));
 }
 
 #[test]
@@ -38,18 +43,17 @@ fn a_lock_file_that_was_removed_meanwhile_gives_no_right() {
     let bench = Bench::new();
     let place = bench.at(URL);
     let found = tagged("\"1\"");
-    let claim = || place.claim(&found, &only(&found)).unwrap();
-    let first = claim().unwrap();
+    let first = claim(&place, &found, &only(&found));
     let lock = files(&bench.root().join("v1/locks")).remove(0);
     // Opened before it is removed, locked after that: as a process does that is overtaken in between.
     let late = File::open(&lock).unwrap();
     finish(&place, &found, &only(&found), first, b"one\n");
     late.try_lock().unwrap();
     assert!(!lock.exists());
-    let second = claim().unwrap();
+    let second = claim(&place, &found, &only(&found));
     assert!(disk::is_at(&second.lock, &lock).unwrap());
     assert!(!disk::is_at(&late, &lock).unwrap());
-    assert!(claim().is_none());
+    assert!(place.claim(&found, &only(&found)).unwrap().is_none());
 }
 
 #[test]
@@ -58,7 +62,7 @@ fn without_locks_two_write_apart_and_both_publish_the_content() {
         let bench = Bench::with_locking(locking);
         let place = bench.at(URL);
         let found = tagged("\"1\"");
-        let [one, other] = [(); 2].map(|()| place.claim(&found, &only(&found)).unwrap().unwrap());
+        let [one, other] = [(); 2].map(|()| claim(&place, &found, &only(&found)));
         assert_ne!(one.partial, other.partial);
         fs::write(&other.partial, b"on").unwrap();
         let first = finish(&place, &found, &only(&found), one, b"one\n");
@@ -75,12 +79,32 @@ fn who_reads_a_file_holds_a_shared_lock_on_it() {
     let place = bench.at(URL);
     let found = tagged("\"1\"");
     let kept = keep(&place, &found, b"one\n");
-    let is_free = || File::open(&kept.path).unwrap().try_lock().is_ok();
-    let path = kept.path.clone();
+    let is_free = || match bench.cache.list().unwrap().contents.as_slice() {
+        [content] => content.is_in_use == Some(false),
+        contents => panic!("{contents:?}"),
+    };
     assert!(!is_free());
     let reader = find(&place, &found).unwrap();
-    drop(kept.in_use);
-    assert!(File::open(&path).unwrap().try_lock().is_err());
-    drop(reader);
-    assert!(File::open(&path).unwrap().try_lock().is_ok());
+    let_go(&kept.in_use.unwrap());
+    assert!(!is_free());
+    let_go(&reader.in_use.unwrap());
+    assert!(is_free());
+}
+
+/// A claim whose lock another machine took last, and a partial file that it wrote to so long ago.
+fn claimed_elsewhere(bench: &mut Bench, quiet: Duration) -> Option<Claim> {
+    let (place, found) = (bench.at(URL), tagged("\"1\""));
+    let claim = claim(&place, &found, &only(&found));
+    interrupt(&claim, b"on");
+    age(&claim.partial, quiet);
+    bench.cache.machine = Some("another".to_owned());
+    bench.at(URL).claim(&found, &only(&found)).unwrap()
+}
+
+#[test]
+fn a_lock_of_another_machine_binds_until_its_file_is_quiet() {
+    assert!(claimed_elsewhere(&mut Bench::new(), Duration::ZERO).is_none());
+    let mut bench = Bench::new();
+    let claim = claimed_elsewhere(&mut bench, Duration::from_secs(100)).unwrap();
+    assert_eq!(fs::read(claim.partial).unwrap(), b"on");
 }

@@ -81,10 +81,23 @@ fn the_claim_of_a_killed_process_is_taken_over_with_what_it_had() {
     let (second, holds) = Holder::start(bench.root());
     assert_eq!(holds, "nothing");
     first.kill();
-    let claim = place.claim(&found, &only(&found)).unwrap().unwrap();
+    let claim = claim(&place, &found, &only(&found));
     assert_eq!(fs::read(&claim.partial).unwrap(), b"on");
     finish(&place, &found, &only(&found), claim, b"one\n");
     drop(second);
-    let (_third, holds) = Holder::start(bench.root());
+}
+
+#[test]
+fn what_a_living_process_reads_is_not_removed() {
+    let bench = Bench::new();
+    keep_unused(&bench.at(URL), &tagged("\"1\""), b"one\n");
+    let (reader, holds) = Holder::start(bench.root());
     assert_eq!(holds, "the file");
+    assert_eq!(bench.cache.list().unwrap().contents[0].is_in_use, Some(true));
+    let pruned = bench.cache.prune(Prune::All).unwrap();
+    assert_eq!((pruned.contents.len(), pruned.bytes_in_use), (0, 4));
+    reader.kill();
+    let pruned = bench.cache.prune(Prune::All).unwrap();
+    assert_eq!((pruned.contents.len(), pruned.bytes_in_use), (1, 0));
+    assert!(find(&bench.at(URL), &tagged("\"1\"")).is_none());
 }

@@ -40,7 +40,7 @@ fn only_this_user_may_read_and_nobody_may_write() {
     let bench = Bench::new();
     let place = bench.at(URL);
     let found = tagged("\"1\"");
-    let claim = place.claim(&found, &only(&found)).unwrap().unwrap();
+    let claim = claim(&place, &found, &only(&found));
     assert_eq!(mode(&claim.partial), 0o600);
     let kept = finish(&place, &found, &only(&found), claim, b"one\n");
     assert_eq!(mode(&kept.path), 0o400);
@@ -64,8 +64,8 @@ fn the_same_content_is_kept_once() {
 fn what_an_interrupted_download_left_is_in_the_next_claim_of_that_version_alone() {
     let bench = Bench::new();
     let place = bench.at(URL);
-    let claim = |found: &Found| place.claim(found, &only(found)).unwrap().unwrap();
-    fs::write(claim(&tagged("\"1\"")).partial, b"on").unwrap();
+    let claim = |found: &Found| claim(&place, found, &only(found));
+    interrupt(&claim(&tagged("\"1\"")), b"on");
     assert_eq!(fs::read(claim(&tagged("\"2\"")).partial).unwrap(), b"");
     assert_eq!(fs::read(claim(&tagged("\"1\"")).partial).unwrap(), b"on");
     assert!(find(&place, &tagged("\"1\"")).is_none());
@@ -75,7 +75,7 @@ fn what_an_interrupted_download_left_is_in_the_next_claim_of_that_version_alone(
 fn what_has_no_version_is_kept_and_neither_found_nor_resumed() {
     let bench = Bench::new();
     let place = bench.at(URL);
-    let claim = || place.claim(&untagged(), &only(&untagged())).unwrap().unwrap();
+    let claim = || claim(&place, &untagged(), &only(&untagged()));
     let (one, other) = (claim(), claim());
     assert_ne!(one.partial, other.partial);
     fs::write(&other.partial, b"half").unwrap();
@@ -178,7 +178,7 @@ fn what_is_not_as_long_as_it_was_announced_is_never_published() {
         size: Some(5),
         ..only(&found)
     };
-    let claim = place.claim(&found, &file).unwrap().unwrap();
+    let claim = claim(&place, &found, &file);
     fs::write(&claim.partial, b"one\n").unwrap();
     let problem = place.publish(&found, &file, claim, sha256(b"one\n")).unwrap_err();
     assert!(matches!(problem, crate::Problem::Cache(_)), "{problem}");
@@ -223,10 +223,31 @@ fn a_version_is_remembered_with_all_that_a_run_needs() {
     let newest = place.newest().unwrap().unwrap();
     assert_eq!(newest.found.version, found.version);
     assert!(matches!(newest.found.shape, Shape::Folder(known) if known == files));
-    assert_eq!(newest.beside, [manifest.clone()]);
+    assert_eq!(newest.beside, std::slice::from_ref(&manifest));
     assert!(place.find(&found, &newest.beside[0]).unwrap().is_some());
     let other = bench.at("https://host.example/other");
     assert!(other.newest().unwrap().is_none());
+}
+
+#[test]
+fn a_sidecar_without_an_entity_tag_is_remembered_by_its_content() {
+    let bench = Bench::new();
+    let place = bench.at(URL);
+    let found = tagged("\"1\"");
+    let sidecar = file("chat.jsonl.reprise.json", None);
+    keep(&place, &found, b"one\n");
+    fetch(&place, &found, &sidecar, b"{}");
+    assert!(place.find(&found, &sidecar).unwrap().is_none());
+    let needs = [only(&found), sidecar.clone()];
+    place
+        .remember(&found, std::slice::from_ref(&sidecar), &needs)
+        .unwrap();
+    let known = place.newest().unwrap().unwrap().beside.remove(0);
+    let kept = place.find(&found, &known).unwrap().unwrap();
+    assert_eq!(fs::read(kept.path).unwrap(), b"{}");
+    fetch(&place, &found, &sidecar, b"{ }");
+    let kept = place.find(&found, &known).unwrap().unwrap();
+    assert_eq!(fs::read(kept.path).unwrap(), b"{}");
 }
 
 #[test]
