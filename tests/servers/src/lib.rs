@@ -13,6 +13,7 @@
 )]
 
 pub mod http;
+pub mod hub;
 mod process;
 pub mod s3;
 
