@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn pages_follow_each_other() {
-        let next = |link| next_page(link);
+        let next = |link: &str| next_page(link);
         let host = "<https://hub.test/api/datasets/a/b/tree/main";
         assert_eq!(
             next(&format!("{host}?recursive=true&cursor=abc%3D>; rel=\"next\"")).as_deref(),
