@@ -10,6 +10,7 @@ use jiff::Timestamp;
 
 use crate::cache::CacheError;
 use crate::compression::Compression;
+use crate::download::DownloadProblem;
 use crate::guard::GuardProblem;
 use crate::hub::HubProblem;
 use crate::injected::InjectionProblem;
@@ -173,6 +174,10 @@ pub enum Problem {
     /// A repository of the Hugging Face hub.
     #[error(transparent)]
     Hub(#[from] HubProblem),
+
+    /// What arrived is not kept.
+    #[error(transparent)]
+    Download(#[from] DownloadProblem),
 
     /// What is there now is not what was pinned: a force-pushed repository, a replaced object, a swapped file.
     #[error(

@@ -10,6 +10,7 @@
 mod cache;
 mod compression;
 mod digest;
+mod download;
 mod error;
 mod guard;
 mod http;
@@ -31,11 +32,12 @@ pub use cache::{
     CachedPartial, Faulty, Listing, Prune, Pruned, Verified,
 };
 pub use compression::Compression;
+pub use download::{DigestOrigin, DownloadProblem};
 pub use error::{Problem, SourceError, Waiting};
 pub use guard::{Access, AddressRuleError, AddressRules, GuardProblem};
 pub use hub::{HubProblem, MissingRepository, TokenOrigin};
 pub use injected::{INJECTED_URLS, InjectedUrls, InjectedUrlsError, InjectionProblem};
-pub use progress::Progress;
+pub use progress::{FetchProgress, Progress};
 pub use reference::{HubPathError, Reference, ReferenceError, S3PathError};
 pub use s3::{Action, Caller, CredentialsFault, S3Problem, S3Settings, S3SettingsError};
 pub use trace::{Provenance, Trace, open};

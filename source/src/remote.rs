@@ -1,6 +1,6 @@
 //! What a remote place has to be able to do. One implementation a kind of place: `hub`, `s3`, `http`.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 
 use bytes::Bytes;
@@ -92,4 +92,13 @@ pub(crate) struct Body {
     pub(crate) total: Option<u64>,
     /// The bytes, in pieces of at most a few MiB. Fewer than were announced are an error at the end, never a silent one.
     pub(crate) bytes: Pin<Box<dyn Stream<Item = Result<Bytes, Problem>> + Send>>,
+}
+
+impl Body {
+    /// The next bytes; `None` after the last ones.
+    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
+        poll_fn(|context| self.bytes.as_mut().poll_next(context))
+            .await
+            .transpose()
+    }
 }

@@ -71,7 +71,7 @@ impl Part {
         let mut bytes = BytesMut::new();
         let mut body = self.into_body();
         while bytes.len() < length {
-            let Some(chunk) = next(&mut body).await? else {
+            let Some(chunk) = body.next().await? else {
                 return Ok((bytes.freeze(), true));
             };
             bytes.extend_from_slice(&chunk);
@@ -113,13 +113,6 @@ impl Stream for Here {
         let bytes = mem::take(&mut self.0);
         Poll::Ready((!bytes.is_empty()).then_some(Ok(bytes)))
     }
-}
-
-/// The next bytes of a body.
-pub(crate) async fn next(body: &mut Body) -> Result<Option<Bytes>, Problem> {
-    std::future::poll_fn(|context| body.bytes.as_mut().poll_next(context))
-        .await
-        .transpose()
 }
 
 /// Exactly the bytes that are expected.

@@ -3,7 +3,6 @@
 use bytes::Bytes;
 
 use super::HttpSource;
-use super::body::next;
 use crate::error::Problem;
 use crate::remote::{Body, Span};
 use crate::source::{Source, StoredBytes};
@@ -26,6 +25,6 @@ impl StoredBytes for HttpBytes {
     }
 
     async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
-        next(&mut self.0).await
+        self.0.next().await
     }
 }

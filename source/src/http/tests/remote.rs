@@ -10,7 +10,6 @@ use std::time::{Duration, SystemTime};
 use reprise_test_servers::http::{Nginx, PythonServer, Request, Server, write};
 
 use super::*;
-use crate::http::body::next;
 
 fn sample(length: usize) -> Vec<u8> {
     (0_u32..)
@@ -32,7 +31,7 @@ fn file_of(found: &Found) -> &RemoteFile {
 
 async fn drain(mut body: Body) -> Result<Vec<u8>, Problem> {
     let mut bytes = Vec::new();
-    while let Some(chunk) = next(&mut body).await? {
+    while let Some(chunk) = body.next().await? {
         bytes.extend_from_slice(&chunk);
     }
     Ok(bytes)
