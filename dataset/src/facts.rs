@@ -117,20 +117,6 @@ pub enum DatasetWarning {
     },
     /// Times in milliseconds that would be today's if they were seconds since 1970.
     TimesLookLikeSeconds,
-    /// Shards of other splits in the folder, which were not read.
-    SplitsLeftOut {
-        /// The split that was read.
-        read: String,
-        /// The others.
-        left_out: Vec<String>,
-    },
-    /// The shards' names promise more shards than there are.
-    ShardsMissing {
-        /// How many there are.
-        there: usize,
-        /// How many there should be.
-        of: usize,
-    },
     /// In all records the hash ids cover less than the input, as they do when the block size is too small.
     BlockSizeTooSmall {
         /// The block size in use.
@@ -158,8 +144,6 @@ impl DatasetWarning {
             Self::TurnsBeforeTheirPredecessor { .. } => "TurnsBeforeTheirPredecessor",
             Self::RecordsOutOfOrder { .. } => "RecordsOutOfOrder",
             Self::TimesLookLikeSeconds => "TimesLookLikeSeconds",
-            Self::SplitsLeftOut { .. } => "SplitsLeftOut",
-            Self::ShardsMissing { .. } => "ShardsMissing",
             Self::BlockSizeTooSmall { .. } => "BlockSizeTooSmall",
         }
     }
@@ -231,16 +215,6 @@ impl fmt::Display for DatasetWarning {
                 "Every timestamp would be a date of our time if it were in seconds, and is read in milliseconds: the \
                  replay would be a thousand times too fast. If the column holds seconds, set \
                  dataset.options.timestampUnit: s.",
-            ),
-            Self::SplitsLeftOut { read, left_out } => write!(
-                formatter,
-                "Only the split {read} was read, not {}. Name a shard of another split to replay that one.",
-                left_out.join(", ")
-            ),
-            Self::ShardsMissing { there, of } => write!(
-                formatter,
-                "By their names there are {of} shards, and {there} of them were found and read. Get the others if the \
-                 whole trace is meant."
             ),
             Self::BlockSizeTooSmall { block_size, fits } => {
                 write!(

@@ -50,7 +50,7 @@ pub use headers::{HeaderName, HeaderNameError};
 pub use inspection::{Inspection, Inspector};
 pub use named_counts::NamedCounts;
 pub use options::{OptionName, Options, OptionsError, UnknownColumns};
-pub use parquet_trace::{ParquetError, ParquetShard, ParquetTrace, RefusedColumn, is_parquet, read_parquet};
+pub use parquet_trace::{ParquetError, ParquetShard, ParquetTrace, RefusedColumn, read_parquet};
 pub use read::{ReadError, read};
 pub use refusal::{BadLine, BadLines, NoColumnFits};
 pub use timestamp::TimestampUnit;

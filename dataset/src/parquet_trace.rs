@@ -7,34 +7,27 @@
 mod cell;
 mod columns;
 mod error;
-mod folder;
 mod rows;
-mod splits;
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 
 pub use columns::RefusedColumn;
 pub use error::ParquetError;
 
 use reprise_content::Turn;
 
-use crate::facts::{DatasetWarning, Facts};
+use crate::facts::Facts;
 use crate::format::Format;
 use crate::options::Options;
 use crate::read::{ReadError, read_records};
 use crate::records::Records as _;
 use rows::Rows;
 
-/// What a Parquet file begins with.
-const MAGIC: [u8; 4] = *b"PAR1";
-
 /// The files of a trace in Parquet, in the order in which they are read.
 #[derive(Clone, Debug)]
 pub struct ParquetTrace {
     shards: Vec<ParquetShard>,
-    warnings: Vec<DatasetWarning>,
 }
 
 /// A file of a trace in Parquet.
@@ -47,32 +40,10 @@ pub struct ParquetShard {
 }
 
 impl ParquetTrace {
-    /// Finds the Parquet files that `path` names: itself, told by its first bytes and never by its name, or the shards in
-    /// it. `None` when it is neither a folder nor a file that begins as Parquet does; pipes are not read from.
-    ///
-    /// # Errors
-    ///
-    /// When a folder holds no Parquet, several datasets or files of another kind, or when the disk fails.
-    pub fn find(path: &Path) -> Result<Option<Self>, ParquetError> {
-        let Ok(metadata) = path.metadata() else {
-            // Whoever opens it as another kind of file says why that does not work.
-            return Ok(None);
-        };
-        if metadata.is_dir() {
-            return folder::find(path).map(Some);
-        }
-        if !metadata.is_file() || !has_magic(path).unwrap_or(false) {
-            return Ok(None);
-        }
-        let name = path.file_name().unwrap_or(path.as_os_str());
-        let shard = ParquetShard {
-            path: path.to_owned(),
-            name: name.to_string_lossy().into_owned(),
-        };
-        Ok(Some(Self {
-            shards: vec![shard],
-            warnings: Vec::new(),
-        }))
+    /// The trace that these files are, in the order in which they are read.
+    #[must_use]
+    pub const fn of(shards: Vec<ParquetShard>) -> Self {
+        Self { shards }
     }
 
     /// The files, in the order in which they are read.
@@ -106,22 +77,5 @@ pub fn read_parquet<E>(
     sink: &mut dyn FnMut(Turn) -> Result<(), E>,
 ) -> Result<Facts, ReadError<E>> {
     format.check_reads_parquet()?;
-    let mut facts = read_records(format, &mut Rows::new(&trace.shards), options, sink)?;
-    facts.warnings.splice(0..0, trace.warnings.iter().cloned());
-    Ok(facts)
-}
-
-/// Whether the file begins as Parquet does.
-fn has_magic(path: &Path) -> io::Result<bool> {
-    let mut start = Vec::with_capacity(MAGIC.len());
-    File::open(path)?
-        .take(MAGIC.len() as u64)
-        .read_to_end(&mut start)?;
-    Ok(is_parquet(&start))
-}
-
-/// Whether a file that starts with these bytes is a Parquet file.
-#[must_use]
-pub fn is_parquet(start: &[u8]) -> bool {
-    start.starts_with(&MAGIC)
+    read_records(format, &mut Rows::new(&trace.shards), options, sink)
 }

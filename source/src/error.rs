@@ -14,6 +14,7 @@ use crate::download::DownloadProblem;
 use crate::guard::GuardProblem;
 use crate::hub::HubProblem;
 use crate::injected::InjectionProblem;
+use crate::layout::LayoutProblem;
 use crate::reference::Reference;
 use crate::s3::S3Problem;
 
@@ -184,6 +185,10 @@ pub enum Problem {
         "it changed after Reprise pinned its version. Run again to use the new version, or pin one that stays."
     )]
     Changed,
+
+    /// The files of a folder that are the trace cannot be told.
+    #[error(transparent)]
+    Layout(#[from] LayoutProblem),
 
     /// The compressed file ends too early.
     #[error("it is cut off: its {compression} data ends in the middle. Get a complete copy.")]

@@ -232,6 +232,26 @@ impl Reference {
             _ => None,
         }
     }
+
+    /// What lies at `path` below the folder that this names; `path` has `/` between its parts, and nothing is the folder
+    /// itself. A URL names no folder, and stays as it is.
+    pub(crate) fn below(&self, path: &str) -> Self {
+        match &self.0.place {
+            _ if path.is_empty() => self.clone(),
+            Place::Local(folder) => Self::of_path(&folder.join(path)),
+            Place::Hub(folder) => {
+                let path = folder.below(path);
+                let text = path.to_string();
+                Self::new(Place::Hub(path), text)
+            }
+            Place::S3(folder) => {
+                let path = folder.below(path);
+                let text = path.to_string();
+                Self::new(Place::S3(path), text)
+            }
+            Place::Http(_) | Place::Redacted(_) => self.clone(),
+        }
+    }
 }
 
 impl<'a> Form<'a> {

@@ -9,6 +9,7 @@ use reprise_contract::Digest;
 use reprise_contract::summary::DatasetFile;
 use reprise_crds::document::{self, Overrides};
 use reprise_crds::{Dataset, FieldPath};
+use reprise_dataset::inspection::Warning;
 use reprise_dataset::{Inspection, Inspector};
 use serde::Serialize;
 
@@ -61,10 +62,21 @@ fn read(dataset: &Dataset, interrupt: &Interrupt) -> Result<Inspected, Failure> 
     let input = TraceInput::open(dataset)?;
     let (format, is_format_detected) = (input.format.name(), input.is_format_detected);
     let mut inspector = Inspector::default();
-    let Known { facts, source, files } = input.read::<Infallible>(interrupt, &mut |turn| {
+    let Known {
+        facts,
+        source,
+        files,
+        layout_warnings,
+    } = input.read::<Infallible>(interrupt, &mut |turn| {
         inspector.add(&turn);
         Ok(())
     })?;
+    let mut inspection = inspector.finish(&facts);
+    let layout = layout_warnings.iter().map(|found| Warning {
+        code: found.code(),
+        message: found.to_string(),
+    });
+    inspection.warnings.splice(0..0, layout);
     Ok(Inspected {
         source: source.reference,
         format,
@@ -73,6 +85,6 @@ fn read(dataset: &Dataset, interrupt: &Interrupt) -> Result<Inspected, Failure> 
         sha256: source.sha256,
         trace_sha256: source.trace_sha256,
         files,
-        inspection: inspector.finish(&facts),
+        inspection,
     })
 }

@@ -5,8 +5,10 @@ use std::io::BufRead;
 use reprise_content::Turn;
 use reprise_contract::summary::DatasetFile;
 use reprise_crds::{Dataset, TraceFormat, UnknownColumns};
-use reprise_dataset::{Facts, Format, HeaderName, Options, ParquetTrace, ReadError, TimestampUnit};
-use reprise_source::{Provenance, Reference, SourceError, Trace};
+use reprise_dataset::{
+    Facts, Format, HeaderName, Options, ParquetShard, ParquetTrace, ReadError, TimestampUnit,
+};
+use reprise_source::{LayoutWarning, LocalFile, LocalTrace, Provenance, Reference, SourceError, Trace};
 
 use super::parquet;
 use super::progress::Reading;
@@ -28,12 +30,17 @@ pub(crate) struct Known {
     pub(crate) source: Provenance,
     /// Its files, where it has several.
     pub(crate) files: Vec<DatasetFile>,
+    /// What to know of how they were chosen.
+    pub(crate) layout_warnings: Vec<LayoutWarning>,
 }
 
 /// What the records are read from.
 enum Records {
     Lines(Box<Trace>),
-    Rows(ParquetTrace),
+    Rows {
+        trace: ParquetTrace,
+        warnings: Vec<LayoutWarning>,
+    },
 }
 
 /// Why reading stops before the end of the trace.
@@ -62,7 +69,7 @@ impl TraceInput {
             Some(format) => (chosen(format), false),
             None => (records.detect(&reference)?, true),
         };
-        if let Records::Rows(_) = records {
+        if let Records::Rows { .. } = records {
             format
                 .check_reads_parquet()
                 .map_err(|error| unusable(&reference, &error))?;
@@ -103,12 +110,19 @@ impl TraceInput {
                     facts,
                     source,
                     files: Vec::new(),
+                    layout_warnings: Vec::new(),
                 })
             }
-            Records::Rows(trace) => parquet::with_provenance(reference, &trace, interrupt, || {
-                reprise_dataset::read_parquet(format, &trace, options, &mut checked)
-                    .map_err(|error| failure(reference, error))
-            }),
+            Records::Rows { trace, warnings } => {
+                let known = parquet::with_provenance(reference, &trace, interrupt, || {
+                    reprise_dataset::read_parquet(format, &trace, options, &mut checked)
+                        .map_err(|error| failure(reference, error))
+                })?;
+                Ok(Known {
+                    layout_warnings: warnings,
+                    ..known
+                })
+            }
         }
     }
 }
@@ -116,16 +130,17 @@ impl TraceInput {
 impl Records {
     fn open(reference: &Reference) -> Result<Self, Failure> {
         if let Some(path) = reference.local_path() {
-            let found = ParquetTrace::find(path).map_err(|error| unusable(reference, &error))?;
-            if let Some(trace) = found {
-                return Ok(Self::Rows(trace));
+            let LocalTrace { files, warnings } = reprise_source::find_local(path).map_err(Failure::input)?;
+            if files.iter().all(|file| file.is_parquet) {
+                let trace = ParquetTrace::of(files.into_iter().map(shard).collect());
+                return Ok(Self::Rows { trace, warnings });
             }
         }
         let mut trace = reprise_source::open(reference).map_err(Failure::input)?;
         let start = trace
             .fill_buf()
             .map_err(|error| Failure::Input(error.to_string()))?;
-        if reprise_dataset::is_parquet(start) {
+        if reprise_source::is_parquet(start) {
             return Err(Failure::Input(format!(
                 "Cannot use {reference}: it is a Parquet file, which is read only from a plain file on this machine, not \
                  from a server, a pipe or a compressed file. Save it as one and give its path."
@@ -138,7 +153,7 @@ impl Records {
     fn detect(&mut self, reference: &Reference) -> Result<Format, Failure> {
         let first = match self {
             Self::Lines(trace) => first_line(trace)?,
-            Self::Rows(trace) => trace
+            Self::Rows { trace, .. } => trace
                 .first_record()
                 .map_err(|error| unusable(reference, &error))?,
         };
@@ -149,6 +164,13 @@ impl Records {
         };
         Format::detect(&first)
             .ok_or_else(|| no_format(reference, "its first record looks like none of the known formats"))
+    }
+}
+
+fn shard(file: LocalFile) -> ParquetShard {
+    ParquetShard {
+        path: file.path,
+        name: file.name,
     }
 }
 

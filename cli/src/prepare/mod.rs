@@ -12,6 +12,7 @@ use reprise_content::{Body, Piece, corpus};
 use reprise_contract::summary::DatasetFile;
 use reprise_crds::Dataset;
 use reprise_dataset::{Facts, Format};
+use reprise_source::LayoutWarning;
 use tempfile::TempDir;
 
 use crate::exit::Failure;
@@ -33,6 +34,8 @@ pub(crate) struct Prepared {
     pub(crate) source: reprise_source::Provenance,
     /// The trace's files, where it has several.
     pub(crate) files: Vec<DatasetFile>,
+    /// What to know of how they were chosen.
+    pub(crate) layout_warnings: Vec<LayoutWarning>,
     /// Holds the content's files; they go with it.
     _folder: TempDir,
 }
@@ -51,7 +54,12 @@ pub(crate) fn prepare(
     let mut writer = Writer::create(folder.path()).map_err(anyhow::Error::from)?;
     let mut has_corpus_text = false;
     let (mut turns_without_output_length, mut constrained_turns) = (0, 0);
-    let Known { facts, source, files } = input.read(interrupt, &mut |turn| {
+    let Known {
+        facts,
+        source,
+        files,
+        layout_warnings,
+    } = input.read(interrupt, &mut |turn| {
         turns_without_output_length += u32::from(turn.output_tokens.is_none());
         constrained_turns += u32::from(turn.is_constrained);
         has_corpus_text |= matches!(
@@ -78,6 +86,7 @@ pub(crate) fn prepare(
         constrained_turns,
         source,
         files,
+        layout_warnings,
         _folder: folder,
     })
 }

@@ -37,6 +37,7 @@ pub(super) fn with_provenance(
         facts,
         source: Provenance::of_files(reference, &files),
         files: listed(trace, &files),
+        layout_warnings: Vec::new(),
     })
 }
 

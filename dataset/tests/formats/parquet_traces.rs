@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use reprise_content::{Body, Turn};
-use reprise_dataset::{Facts, Format, Options, ParquetError, ParquetTrace, ReadError, read_parquet};
+use reprise_dataset::{Facts, Format, Options, ParquetShard, ParquetTrace, ReadError, read_parquet};
 
-use crate::reading::{read_bytes, warnings};
+use crate::reading::read_bytes;
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -15,12 +15,30 @@ fn data(name: &str) -> PathBuf {
         .join(name)
 }
 
+/// The trace that a file is, or all files in a folder that are named as Parquet, in the order of names.
+fn trace(path: &Path) -> ParquetTrace {
+    let mut paths = vec![path.to_owned()];
+    if path.is_dir() {
+        paths = fs::read_dir(path)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension().is_some_and(|extension| extension == "parquet"))
+            .collect();
+        paths.sort();
+    }
+    let shard = |path: PathBuf| ParquetShard {
+        name: path.file_name().unwrap().to_str().unwrap().to_owned(),
+        path,
+    };
+    ParquetTrace::of(paths.into_iter().map(shard).collect())
+}
+
 fn read(name: &str) -> Result<(Vec<Turn>, Facts), ReadError<Infallible>> {
     read_path(&data(name))
 }
 
 fn read_path(path: &Path) -> Result<(Vec<Turn>, Facts), ReadError<Infallible>> {
-    let trace = ParquetTrace::find(path)?.unwrap();
+    let trace = trace(path);
     let mut turns = Vec::new();
     let facts = read_parquet(Format::MooncakeTrace, &trace, &Options::default(), &mut |turn| {
         turns.push(turn);
@@ -77,10 +95,7 @@ fn every_usual_compression_is_read() {
 
 #[test]
 fn the_first_row_tells_the_format() {
-    let first = |name: &str| {
-        let trace = ParquetTrace::find(&data(name)).unwrap().unwrap();
-        trace.first_record().unwrap()
-    };
+    let first = |name: &str| trace(&data(name)).first_record().unwrap();
     let record = first("conversations.parquet").unwrap();
     assert_eq!(
         record,
@@ -88,14 +103,6 @@ fn the_first_row_tells_the_format() {
     );
     assert_eq!(Format::detect(&record), Some(Format::MooncakeTrace));
     assert_eq!(first("no_rows.parquet"), None);
-}
-
-#[test]
-fn a_file_is_told_by_its_content() {
-    assert!(ParquetTrace::find(&data("other_files/1.data")).unwrap().is_some());
-    for other in ["lengths.jsonl", "no_bytes.parquet", "there_is_no_such_file"] {
-        assert!(ParquetTrace::find(&data(other)).unwrap().is_none(), "{other}");
-    }
 }
 
 #[test]
@@ -110,7 +117,7 @@ fn a_file_without_rows_is_empty() {
 
 #[test]
 fn a_format_that_reads_lines_only_says_so_before_anything_is_read() {
-    let trace = ParquetTrace::find(&data("refused/cut.parquet")).unwrap().unwrap();
+    let trace = trace(&data("refused/cut.parquet"));
     let result =
         read_parquet::<Infallible>(Format::WorkloadTrace, &trace, &Options::default(), &mut |turn| {
             panic!("{turn:?}")
@@ -179,7 +186,7 @@ fn a_file_that_is_cut_off_is_refused() {
 }
 
 #[test]
-fn a_folder_written_by_spark_is_read_in_the_order_of_names() {
+fn shards_are_read_one_after_the_other() {
     let (turns, facts) = read("spark").unwrap();
     assert_eq!(texts(&turns), ["0", "0 again", "1", "1 again"]);
     assert_eq!(
@@ -187,76 +194,6 @@ fn a_folder_written_by_spark_is_read_in_the_order_of_names() {
         [1, 2, 3, 4]
     );
     assert_eq!(facts.warnings, []);
-}
-
-#[test]
-fn train_is_read_and_the_splits_left_out_are_reported() {
-    let (turns, facts) = read("splits").unwrap();
-    assert_eq!(texts(&turns), ["train 0", "train 1"]);
-    assert_eq!(
-        warnings(&facts),
-        ["Only the split train was read, not test. Name a shard of another split to replay that one."]
-    );
-}
-
-#[test]
-fn several_splits_without_train_are_refused_with_a_shard_of_each() {
-    insta::assert_snapshot!(
-        refusal("splits_without_train"),
-        @"it holds the splits test, validation, and none is named train. Use one split's shard, e.g. splits_without_train/test-00000-of-00001.parquet or splits_without_train/validation-00000-of-00001.parquet."
-    );
-    let (turns, _) = read("splits_without_train/test-00000-of-00001.parquet").unwrap();
-    assert_eq!(texts(&turns), ["test"]);
-}
-
-#[test]
-fn shards_that_are_not_there_are_reported() {
-    let (_, facts) = read("shard_missing").unwrap();
-    assert_eq!(
-        warnings(&facts),
-        [
-            "By their names there are 2 shards, and 1 of them were found and read. Get the others if the whole trace is \
-          meant."
-        ]
-    );
-}
-
-#[test]
-fn the_only_folder_that_holds_parquet_is_read() {
-    let (turns, _) = read("configs").unwrap();
-    assert_eq!(texts(&turns), ["deep"]);
-}
-
-#[test]
-fn among_several_folders_train_is_read() {
-    let folder = tempfile::tempdir().unwrap();
-    for name in ["test", "train"] {
-        fs::create_dir(folder.path().join(name)).unwrap();
-        let shard = data("splits").join(format!("{name}-00000-of-00002.parquet"));
-        fs::copy(shard, folder.path().join(name).join("0.parquet")).unwrap();
-    }
-    assert_eq!(texts(&read_path(folder.path()).unwrap().0), ["train 0"]);
-}
-
-#[test]
-fn folders_that_do_not_say_what_to_read_are_refused() {
-    let said = ["datasets", "hive", "other_files", ""].map(refusal).join("\n");
-    insta::assert_snapshot!(said, @"
-    it has several datasets under datasets. Use one of: datasets/a, datasets/b.
-    it is partitioned (day=1, day=2), and columns that stand in the names of folders are not read. Write it without partitions, or name one partition's folder.
-    it holds files beside its Parquet shards that are something else: more.csv. Move them away, or name one shard, e.g. other_files/0.parquet.
-    it holds Parquet files and also folders with Parquet files: codecs, configs, datasets, hive, other_files, refused, shard_missing, spark, splits, splits_without_train. Name one of the folders or one file, or move the others away.
-    ");
-}
-
-#[test]
-fn a_folder_without_parquet_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("trace.jsonl"), "{}\n").unwrap();
-    assert!(matches!(
-        ParquetTrace::find(folder.path()),
-        Err(ParquetError::NoParquet)
-    ));
 }
 
 #[test]

@@ -177,6 +177,20 @@ impl HubPath {
         Self { kind, ..self.clone() }
     }
 
+    /// What lies at `path` below it, in the same revision.
+    pub(crate) fn below(&self, path: &str) -> Self {
+        let slash = if self.path.is_empty() || path.is_empty() {
+            ""
+        } else {
+            "/"
+        };
+        Self {
+            path: format!("{}{slash}{path}", self.path),
+            is_folder: false,
+            ..self.clone()
+        }
+    }
+
     /// The same place in another revision and with another path.
     pub(crate) fn at(&self, revision: &str, path: &str) -> Self {
         Self {

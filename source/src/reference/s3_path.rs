@@ -105,6 +105,16 @@ impl S3Path {
         self.key.is_empty() || self.key.ends_with('/')
     }
 
+    /// What lies at `path` below it, in its latest version.
+    pub(crate) fn below(&self, path: &str) -> Self {
+        let slash = if self.is_prefix() || path.is_empty() {
+            ""
+        } else {
+            "/"
+        };
+        self.object(&format!("{}{slash}{path}", self.key), None)
+    }
+
     /// Another object of the bucket, in one of its versions where it has any.
     pub(crate) fn object(&self, key: &str, version_id: Option<&str>) -> Self {
         Self {
