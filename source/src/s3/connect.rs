@@ -91,10 +91,18 @@ impl Connection {
             Some(endpoint) if is_this_machine(endpoint.url()) => ProxyConfig::disabled(),
             _ => ProxyConfig::from_env(),
         };
-        let builder = Builder::from(config).http_client(http_client(&Access::Ambient, proxies));
-        let (builder, caller) = match credentials(config).await? {
-            Some(credentials) => (builder.credentials_provider(credentials), Caller::Known),
-            None => (unsigned(builder), Caller::Unknown),
+        let found = credentials(config).await?.map(SharedCredentialsProvider::new);
+        let caller = match found {
+            Some(_) => Caller::Known,
+            None => Caller::Unknown,
+        };
+        // A provider cannot be taken out of the configuration of the client any more.
+        let mut given = config.to_builder();
+        given.set_credentials_provider(found);
+        let builder = Builder::from(&given.build()).http_client(http_client(&Access::Ambient, proxies));
+        let builder = match caller {
+            Caller::Known => builder,
+            Caller::Unknown | Caller::Anonymous => builder.allow_no_auth(),
         };
         let region = config.region().map_or(DEFAULT_REGION, Region::as_ref).to_owned();
         Ok(Self::build(
@@ -112,8 +120,9 @@ impl Connection {
         let endpoint = settings.endpoint();
         // An address in place of a name is not resolved, so nobody else would check it.
         endpoint.map_or(Ok(()), |endpoint| rules.check_url(endpoint.url()))?;
-        let builder = unsigned(Config::builder())
+        let builder = Config::builder()
             .behavior_version(BehaviorVersion::latest())
+            .allow_no_auth()
             .http_client(http_client(
                 &Access::Anonymous(rules.clone()),
                 ProxyConfig::disabled(),
@@ -164,11 +173,6 @@ impl Connection {
             region,
         }
     }
-}
-
-fn unsigned(mut builder: Builder) -> Builder {
-    builder.set_credentials_provider(None);
-    builder.allow_no_auth()
 }
 
 /// The region, by the settings, the environment or the profile. The machine's own says nothing about a store that is not on

@@ -98,7 +98,9 @@ impl Failure {
     }
 
     fn answered(answer: &HttpResponse, error: &impl ProvideErrorMetadata, attempts: u32) -> Self {
-        let Ok(status) = StatusCode::from_u16(answer.status().as_u16()) else {
+        let status = StatusCode::from_u16(answer.status().as_u16());
+        // A success that the client could make nothing of.
+        let Some(status) = status.ok().filter(|status| !status.is_success()) else {
             return Self::Problem(S3Problem::NotS3.into());
         };
         let is_overload = status == StatusCode::TOO_MANY_REQUESTS

@@ -200,24 +200,25 @@ impl fmt::Display for CredentialsFault {
 }
 
 fn denied(caller: Caller, action: Action) -> String {
-    // Whoever may not list a bucket is not told what is not in it.
-    let missing = match action {
-        Action::ListBucket => "",
-        Action::GetObject | Action::GetObjectVersion => {
-            ", or there is no such object and s3:ListBucket is not allowed either"
-        }
-    };
     match caller {
-        Caller::Known => format!(
-            "access was denied to the credentials that were found{missing}. Allow them {action}, or use another profile or \
-             role."
-        ),
+        Caller::Known => {
+            let hint = match action {
+                Action::ListBucket => "",
+                Action::GetObject | Action::GetObjectVersion => {
+                    " Check the key as well: whoever may not s3:ListBucket is told the same of an object that is not there."
+                }
+            };
+            format!(
+                "access was denied to the credentials that were found. Allow them {action}, or use another profile or \
+                 role.{hint}"
+            )
+        }
         Caller::Unknown => format!(
-            "access was denied, and no credentials were found{missing}. Looked for in: {PLACES}. Provide credentials that \
-             allow {action}, or make it public."
+            "access was denied, and no credentials were found in {PLACES}. Provide credentials that allow {action}, or make \
+             it public."
         ),
         Caller::Anonymous => format!(
-            "access was denied to an anonymous reader{missing}. Allow {action} to everyone, or read it with credentials."
+            "access was denied to an anonymous reader. Allow {action} to everyone, or read it with credentials."
         ),
     }
 }

@@ -1,3 +1,8 @@
+mod access;
+mod environment;
+mod fake;
+mod faults;
+mod messages;
 mod store;
 
 use aws_config::{BehaviorVersion, SdkConfig};

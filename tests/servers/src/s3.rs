@@ -82,12 +82,31 @@ impl S3Server {
 
     /// Lets everyone read the objects of a bucket and list them.
     pub fn make_public(&self, bucket: &str) {
-        let statement = json!({
-            "Effect": "Allow",
-            "Principal": "*",
-            "Action": ["s3:GetObject", "s3:ListBucket"],
-            "Resource": [format!("arn:aws:s3:::{bucket}"), format!("arn:aws:s3:::{bucket}/*")],
-        });
+        self.set_policy(
+            bucket,
+            &json!({
+                "Effect": "Allow",
+                "Principal": "*",
+                "Action": ["s3:GetObject", "s3:ListBucket"],
+                "Resource": [format!("arn:aws:s3:::{bucket}"), format!("arn:aws:s3:::{bucket}/*")],
+            }),
+        );
+    }
+
+    /// Lets an account read one object of a bucket, and do nothing else there.
+    pub fn allow_object(&self, bucket: &str, key: &str, access_key: &str) {
+        self.set_policy(
+            bucket,
+            &json!({
+                "Effect": "Allow",
+                "Principal": {"AWS": [access_key]},
+                "Action": "s3:GetObject",
+                "Resource": format!("arn:aws:s3:::{bucket}/{key}"),
+            }),
+        );
+    }
+
+    fn set_policy(&self, bucket: &str, statement: &Value) {
         let policy = json!({"Version": "2012-10-17", "Statement": [statement]});
         self.call(
             "put_bucket_policy",
