@@ -1,10 +1,10 @@
 //! Files on HTTP servers.
 
-mod body;
+pub(crate) mod body;
 pub(crate) mod client;
 pub(crate) mod failure;
 mod head;
-mod headers;
+pub(crate) mod headers;
 pub(crate) mod names;
 pub(crate) mod retry;
 mod streamed;

@@ -15,7 +15,7 @@ use crate::error::{Problem, Waiting};
 use crate::remote::{Body, Span};
 
 /// A file or a part of it, of which the head has arrived.
-pub(super) struct Part {
+pub(crate) struct Part {
     response: Response,
     from: u64,
     /// The bytes that have to come: what was announced, and no more than were asked for.
@@ -27,7 +27,7 @@ pub(super) struct Part {
 
 impl Part {
     /// The answer of a server that sends all of the file.
-    pub(super) fn whole(response: Response, idle: Duration) -> Self {
+    pub(crate) fn whole(response: Response, idle: Duration) -> Self {
         let length = response.content_length();
         Self {
             response,
@@ -40,7 +40,7 @@ impl Part {
     }
 
     /// The answer of a server that sends what was asked for, or more or less of it.
-    pub(super) fn of_range(response: Response, range: ContentRange, asked: Span, idle: Duration) -> Self {
+    pub(crate) fn of_range(response: Response, range: ContentRange, asked: Span, idle: Duration) -> Self {
         let announced = range.length();
         Self {
             response,
@@ -52,21 +52,27 @@ impl Part {
         }
     }
 
-    pub(super) fn headers(&self) -> &HeaderMap {
+    /// With the length that is known from elsewhere, where none was announced.
+    pub(crate) fn of_length(mut self, known: Option<u64>) -> Self {
+        self.length = self.length.or(known);
+        self
+    }
+
+    pub(crate) fn headers(&self) -> &HeaderMap {
         self.response.headers()
     }
 
     /// The size of the whole file, where the server says so.
-    pub(super) fn total(&self) -> Option<u64> {
+    pub(crate) fn total(&self) -> Option<u64> {
         self.total
     }
 
-    pub(super) fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.is_whole
     }
 
     /// The first bytes, and whether the body ended with them. The rest is not read.
-    pub(super) async fn beginning(self, length: u64) -> Result<(Bytes, bool), Problem> {
+    pub(crate) async fn beginning(self, length: u64) -> Result<(Bytes, bool), Problem> {
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         let mut bytes = BytesMut::new();
         let mut body = self.into_body();
@@ -80,7 +86,7 @@ impl Part {
         Ok((bytes.freeze(), false))
     }
 
-    pub(super) fn into_body(self) -> Body {
+    pub(crate) fn into_body(self) -> Body {
         Body {
             from: self.from,
             total: self.total,
@@ -96,7 +102,7 @@ impl Part {
 }
 
 /// A body that has arrived.
-pub(super) fn here(from: u64, total: Option<u64>, bytes: Bytes) -> Body {
+pub(crate) fn here(from: u64, total: Option<u64>, bytes: Bytes) -> Body {
     Body {
         from,
         total,

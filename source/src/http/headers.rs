@@ -9,7 +9,7 @@ use crate::remote::Span;
 use crate::version::Version;
 
 /// The value of `Range` that asks for a part.
-pub(super) fn range(span: Span) -> String {
+pub(crate) fn range(span: Span) -> String {
     match span.length {
         Some(length) => format!(
             "bytes={}-{}",
@@ -22,16 +22,16 @@ pub(super) fn range(span: Span) -> String {
 
 /// `Content-Range: bytes <from>-<to>/<total>`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ContentRange {
-    pub(super) from: u64,
+pub(crate) struct ContentRange {
+    pub(crate) from: u64,
     /// Included.
     to: u64,
-    pub(super) total: Option<u64>,
+    pub(crate) total: Option<u64>,
 }
 
 impl ContentRange {
     /// `None` when there is none that makes sense.
-    pub(super) fn of(headers: &HeaderMap) -> Option<Self> {
+    pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
         let text = text(headers, CONTENT_RANGE)?;
         let (unit, range) = text.split_once(' ')?;
         let (part, total) = range.trim().split_once('/')?;
@@ -50,7 +50,7 @@ impl ContentRange {
         makes_sense.then_some(range)
     }
 
-    pub(super) fn length(&self) -> u64 {
+    pub(crate) fn length(&self) -> u64 {
         (self.to - self.from).saturating_add(1)
     }
 }

@@ -1,12 +1,9 @@
 //! The bytes of a file.
 
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_core::Stream;
-use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_RANGE, ETAG, LOCATION, RANGE};
+use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, ETAG, LOCATION, RANGE};
 use http::{HeaderMap, StatusCode};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
@@ -16,10 +13,12 @@ use super::api::Api;
 use super::git::BlobName;
 use super::problem::HubProblem;
 use super::settings::HubSettings;
-use crate::error::{Problem, Waiting};
+use crate::error::Problem;
 use crate::guard::Access;
+use crate::http::body::{Part, here};
 use crate::http::client::{MAX_REDIRECTS, Patience, builder};
 use crate::http::failure::{Attempts, Failure};
+use crate::http::headers::{ContentRange, range};
 use crate::http::is_overload;
 use crate::remote::{Body, RemoteFile, Span};
 
@@ -50,11 +49,7 @@ impl Transfer {
         span: Span,
     ) -> Result<Body, Problem> {
         if file.size == Some(span.from) {
-            return Ok(Body {
-                from: span.from,
-                total: file.size,
-                bytes: Box::pin(Incoming::nothing(api.patience.idle)),
-            });
+            return Ok(here(span.from, file.size, Bytes::new()));
         }
         // What lies after the end is not to be had, the whole file is.
         let span = if file.size.is_some_and(|size| span.from > size) {
@@ -101,8 +96,9 @@ impl Transfer {
     async fn send(&self, api: &Api, url: &Url, is_hub: bool, span: Span) -> Result<Response, Failure> {
         // `identity`: what arrives is what is stored.
         let mut request = self.client.get(url.clone()).header(ACCEPT_ENCODING, "identity");
-        if let Some(range) = range(span) {
-            request = request.header(RANGE, range);
+        // A file without bytes has no part of any.
+        if span.from > 0 || span.length.is_some() {
+            request = request.header(RANGE, range(span));
         }
         if let Some(token) = api.token.as_ref().filter(|_| is_hub) {
             request = request.header(AUTHORIZATION, token.bearer());
@@ -128,21 +124,6 @@ impl Transfer {
                 .map_err(|problem| Failure::Final(problem.into()))?;
         }
         Ok(next)
-    }
-}
-
-/// `None` for the whole file, of which nobody needs a part.
-fn range(span: Span) -> Option<String> {
-    match span {
-        Span {
-            from: 0,
-            length: None,
-        } => None,
-        Span { from, length: None } => Some(format!("bytes={from}-")),
-        Span {
-            from,
-            length: Some(length),
-        } => Some(format!("bytes={from}-{}", from + length.saturating_sub(1))),
     }
 }
 
@@ -183,166 +164,53 @@ fn body(response: Response, file: &RemoteFile, span: Span, idle: Duration) -> Re
     if encoding.is_some_and(|encoding| encoding != "identity") {
         return Err(Failure::Final(Problem::Encoding));
     }
-    let length = response.content_length();
-    let (from, total, expected) = if response.status() == StatusCode::PARTIAL_CONTENT {
-        let part = headers
-            .get(CONTENT_RANGE)
-            .and_then(|value| Part::parse(value.to_str().ok()?))
-            .filter(|part| part.is_of(span) && length.is_none_or(|length| length == part.length()))
+    let part = if response.status() == StatusCode::PARTIAL_CONTENT {
+        let range = ContentRange::of(headers)
+            .filter(|range| is_enough(range, span))
             .ok_or(Failure::Final(HubProblem::Answer.into()))?;
-        (part.first, part.total, Some(part.length()))
+        Part::of_range(response, range, span, idle)
     } else {
-        (0, length.or(file.size), length.or(file.size))
+        Part::whole(response, idle).of_length(file.size)
     };
-    if matches!((total, file.size), (Some(found), Some(pinned)) if found != pinned) {
-        return Err(Failure::Final(Problem::Changed));
-    }
-    Ok(Body {
-        from,
-        total,
-        bytes: Box::pin(Incoming {
-            bytes: Some(Box::pin(response.bytes_stream())),
-            received: 0,
-            expected,
-            idle,
-        }),
-    })
-}
-
-/// `bytes {first}-{last}/{total}`
-struct Part {
-    first: u64,
-    last: u64,
-    total: Option<u64>,
-}
-
-impl Part {
-    fn parse(text: &str) -> Option<Self> {
-        let (range, total) = text.strip_prefix("bytes ")?.split_once('/')?;
-        let (first, last) = range.split_once('-')?;
-        let (first, last) = (first.parse().ok()?, last.parse().ok()?);
-        let total = match total {
-            "*" => None,
-            total => Some(total.parse().ok()?),
-        };
-        (first <= last && total.is_none_or(|total| last < total)).then_some(Self { first, last, total })
-    }
-
-    fn length(&self) -> u64 {
-        self.last - self.first + 1
-    }
-
-    /// Whether it is what was asked for: less only where the file ends.
-    fn is_of(&self, span: Span) -> bool {
-        let ends = self.total.is_none_or(|total| self.last + 1 == total);
-        self.first == span.from
-            && match span.length {
-                None => ends,
-                Some(length) => self.length() == length || (self.length() < length && ends),
-            }
+    match (part.total(), file.size) {
+        (Some(found), Some(pinned)) if found != pinned => Err(Failure::Final(Problem::Changed)),
+        _ => Ok(part.into_body()),
     }
 }
 
-type Stored = Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send>>;
-
-/// What arrives, counted.
-struct Incoming {
-    /// `None` once there is no more.
-    bytes: Option<Stored>,
-    received: u64,
-    /// Where it was announced, or is known from the listing.
-    expected: Option<u64>,
-    idle: Duration,
-}
-
-impl Incoming {
-    fn nothing(idle: Duration) -> Self {
-        Self {
-            bytes: None,
-            received: 0,
-            expected: None,
-            idle,
-        }
-    }
-
-    fn broken(&self, cause: reqwest::Error) -> Problem {
-        if cause.is_timeout() {
-            return Problem::Timeout {
-                waiting: Waiting::More,
-                limit: self.idle,
-            };
-        }
-        Problem::Cut {
-            received: self.received,
-            expected: self.expected,
-        }
-    }
-
-    /// A connection that simply ends may have ended too early.
-    fn end(&self) -> Option<Problem> {
-        let is_short = self.expected.is_some_and(|expected| expected > self.received);
-        is_short.then_some(Problem::Cut {
-            received: self.received,
-            expected: self.expected,
-        })
-    }
-}
-
-impl Stream for Incoming {
-    type Item = Result<Bytes, Problem>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let Some(bytes) = &mut self.bytes else {
-            return Poll::Ready(None);
-        };
-        let next = match ready!(bytes.as_mut().poll_next(context)) {
-            Some(Ok(chunk)) => {
-                self.received += chunk.len() as u64;
-                return Poll::Ready(Some(Ok(chunk)));
-            }
-            Some(Err(cause)) => Some(self.broken(cause)),
-            None => self.end(),
-        };
-        self.bytes = None;
-        Poll::Ready(next.map(Err))
-    }
+/// Whether a part is at least what was asked for: less only where the file ends.
+fn is_enough(range: &ContentRange, span: Span) -> bool {
+    let reaches_end = range
+        .total
+        .is_none_or(|total| range.from.saturating_add(range.length()) == total);
+    range.from == span.from && (reaches_end || span.length.is_some_and(|length| length <= range.length()))
 }
 
 #[cfg(test)]
 mod tests {
+    use http::header::CONTENT_RANGE;
+
     use super::*;
-
-    fn span(from: u64, length: Option<u64>) -> Span {
-        Span { from, length }
-    }
-
-    #[test]
-    fn parts_are_asked_for_by_their_ends() {
-        assert_eq!(range(Span::WHOLE), None);
-        assert_eq!(range(span(0, Some(10))).as_deref(), Some("bytes=0-9"));
-        assert_eq!(range(span(7, None)).as_deref(), Some("bytes=7-"));
-        assert_eq!(range(span(7, Some(1))).as_deref(), Some("bytes=7-7"));
-    }
 
     #[test]
     fn a_part_is_what_was_asked_for_or_nothing() {
-        let is_of = |text: &str, span| Part::parse(text).is_some_and(|part| part.is_of(span));
-        assert!(is_of("bytes 7-9/10", span(7, None)));
-        assert!(is_of("bytes 7-9/*", span(7, None)));
-        assert!(is_of("bytes 0-4/10", span(0, Some(5))));
-        assert!(is_of("bytes 8-9/10", span(8, Some(5))));
-        for (text, span) in [
-            ("bytes 0-9/10", span(7, None)),
-            ("bytes 7-8/10", span(7, None)),
-            ("bytes 0-5/10", span(0, Some(5))),
-            ("bytes 0-3/10", span(0, Some(5))),
-            ("bytes 9-7/10", span(9, None)),
-            ("bytes 7-10/10", span(7, None)),
-            ("bytes */10", span(7, None)),
-            ("items 7-9/10", span(7, None)),
-            ("", span(7, None)),
+        let is_enough = |text: &str, from, length| {
+            let headers = HeaderMap::from_iter([(CONTENT_RANGE, text.parse().unwrap())]);
+            ContentRange::of(&headers).is_some_and(|range| is_enough(&range, Span { from, length }))
+        };
+        assert!(is_enough("bytes 7-9/10", 7, None));
+        assert!(is_enough("bytes 7-9/*", 7, None));
+        assert!(is_enough("bytes 0-4/10", 0, Some(5)));
+        assert!(is_enough("bytes 8-9/10", 8, Some(5)));
+        // The rest is cut off.
+        assert!(is_enough("bytes 0-9/10", 0, Some(5)));
+        for (text, from, length) in [
+            ("bytes 0-9/10", 7, None),
+            ("bytes 7-8/10", 7, None),
+            ("bytes 0-3/10", 0, Some(5)),
+            ("bytes */10", 7, None),
         ] {
-            assert!(!is_of(text, span), "{text} {span:?}");
+            assert!(!is_enough(text, from, length), "{text} {from} {length:?}");
         }
     }
 }
