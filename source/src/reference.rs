@@ -10,7 +10,7 @@ mod redact;
 mod redacted_url;
 mod s3_path;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::fmt;
 use std::hash::{Hash, Hasher};

@@ -1,6 +1,5 @@
 //! What may be shown of a reference: everything but its credentials.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use percent_encoding::percent_decode_str;
@@ -20,13 +19,13 @@ const MAX_LAYERS: usize = 8;
 pub(crate) fn redact(text: &str) -> String {
     let start = authority_start(text);
     let end = text[start..].find('/').map_or(text.len(), |at| start + at);
-    redact_before(text, start, end)
+    without(text, user_info(text, start, end))
 }
 
 /// [`redact`] for a text that is no URL that we accept. Where the user-info of such a text ends is anyone's guess, so
 /// everything up to the last `@` goes.
 pub(crate) fn redact_refused(text: &str) -> String {
-    redact_before(text, authority_start(text), text.len())
+    without(text, user_info(text, authority_start(text), text.len()))
 }
 
 /// [`redact`] for a text that starts with `hf://` or `s3://`, and whether it holds a credential. Such a text has no
@@ -50,7 +49,7 @@ pub(super) fn redact_store_path(text: &str, names: usize) -> (String, bool) {
 pub(super) fn is_credential_query(query: &str) -> bool {
     query
         .split('&')
-        .any(|parameter| matches!(redact_parameter(parameter), Cow::Owned(_)))
+        .any(|parameter| credential_value(parameter).is_some())
 }
 
 /// Whether a credential was taken out of a text.
@@ -82,18 +81,28 @@ fn markers(lower: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-fn redact_before(text: &str, start: usize, end: usize) -> String {
-    let shown = match text[start..end].rfind('@') {
-        Some(at) if start > 0 => {
-            format!(
-                "{}{REDACTED}{}",
-                redact_parameters(&text[..start]),
-                redact_parameters(&text[start + at..])
-            )
+/// `text` with the marker in place of `hidden` and of all values of credential parameters.
+fn without(text: &str, hidden: Option<Range<usize>>) -> String {
+    let mut ranges = credential_values(text);
+    ranges.extend(hidden);
+    ranges.sort_by_key(|range| range.start);
+    let mut shown = String::with_capacity(text.len());
+    let mut end = 0;
+    for range in ranges {
+        if range.start >= end {
+            shown.push_str(&text[end..range.start]);
+            shown.push_str(REDACTED);
         }
-        _ => redact_parameters(text),
-    };
+        end = end.max(range.end);
+    }
+    shown.push_str(&text[end..]);
     escape_controls(&shown)
+}
+
+/// What stands before the last `@` of an authority.
+fn user_info(text: &str, start: usize, end: usize) -> Option<Range<usize>> {
+    let at = text[start..end].rfind('@')?;
+    (start > 0).then_some(start..start + at)
 }
 
 /// A name with a line end in it must not look like two lines of a log.
@@ -117,28 +126,34 @@ fn authority_start(text: &str) -> usize {
     })
 }
 
-/// Parameters start at the first `?`, and to be safe at the first `#`, `;` or `&` as well; `&` parts them.
-fn redact_parameters(text: &str) -> String {
-    let Some(start) = text.find(['?', '#', ';', '&']) else {
-        return text.to_owned();
-    };
-    let (before, parameters) = text.split_at(start);
-    let shown: Vec<_> = parameters.split('&').map(redact_parameter).collect();
-    before.to_owned() + &shown.join("&")
+/// Where the values of credential parameters are. Parameters start at the first `?`, and to be safe at the first `#`,
+/// `;` or `&` as well; `&` parts them.
+fn credential_values(text: &str) -> Vec<Range<usize>> {
+    let mut start = text.find(['?', '#', ';', '&']).unwrap_or(text.len());
+    let mut values = Vec::new();
+    for parameter in text[start..].split_inclusive('&') {
+        let length = parameter.trim_end_matches('&').len();
+        if let Some(value) = credential_value(&parameter[..length]) {
+            values.push(start + value..start + length);
+        }
+        start += parameter.len();
+    }
+    values
 }
 
-/// From the first credential on nothing is shown up to the next `&`: a value may hold any other character.
-fn redact_parameter(parameter: &str) -> Cow<'_, str> {
+/// Where the value of the first credential in a parameter begins. It ends with the parameter: a value may hold any other
+/// character.
+fn credential_value(parameter: &str) -> Option<usize> {
     let mut start = 0;
     for piece in parameter.split_inclusive(['?', '#', ';']) {
         if let Some((name, value)) = piece.split_once('=')
             && (is_credential(name) || holds_credential(&decode(value)))
         {
-            return Cow::Owned(format!("{}{name}={REDACTED}", &parameter[..start]));
+            return Some(start + name.len() + 1);
         }
         start += piece.len();
     }
-    Cow::Borrowed(parameter)
+    None
 }
 
 /// Whether a decoded value is itself something with a credential, such as a presigned URL.

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::presigned::expiry;
 use super::*;
 
+pub(crate) mod signed;
 mod store_paths;
 
 fn parse(text: &str) -> Reference {
