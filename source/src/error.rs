@@ -15,6 +15,7 @@ use crate::guard::GuardProblem;
 use crate::hub::HubProblem;
 use crate::injected::InjectionProblem;
 use crate::layout::LayoutProblem;
+use crate::manifest::ManifestProblem;
 use crate::reference::Reference;
 use crate::s3::S3Problem;
 
@@ -221,6 +222,9 @@ pub enum Problem {
     /// A redacted URL that no injected one, or not just one, belongs to.
     #[error(transparent)]
     Injection(#[from] InjectionProblem),
+    /// A manifest or sidecar that is not valid, or does not fit the run.
+    #[error(transparent)]
+    Manifest(#[from] ManifestProblem),
     /// Something remote was opened before it was fetched.
     #[error("it is not on this machine. Fetch it first.")]
     NotFetched,

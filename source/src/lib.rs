@@ -19,6 +19,7 @@ mod injected;
 mod layout;
 mod local;
 mod local_layout;
+mod manifest;
 mod progress;
 mod reference;
 mod remote;
@@ -41,6 +42,10 @@ pub use hub::{HubProblem, MissingRepository, TokenOrigin};
 pub use injected::{INJECTED_URLS, InjectedUrls, InjectedUrlsError, InjectionProblem};
 pub use layout::{LayoutProblem, LayoutWarning, Subject};
 pub use local_layout::{LocalFile, LocalTrace, find_local, is_parquet};
+pub use manifest::{
+    AIPERF_VERSION, DataPath, EndpointKind, MANIFEST_NAMES, MAX_MANIFEST_BYTES, Manifest, ManifestFault,
+    ManifestKind, ManifestMismatch, ManifestProblem, ManifestWarning, RunFacts, sidecar_names,
+};
 pub use progress::{FetchProgress, Progress};
 pub use reference::{HubPathError, Reference, ReferenceError, S3PathError};
 pub use s3::{Action, Caller, CredentialsFault, S3Problem, S3Settings, S3SettingsError};
