@@ -12,6 +12,8 @@ mod problem;
 mod refusal;
 mod settings;
 mod source;
+#[cfg(test)]
+mod tests;
 mod token;
 mod transfer;
 

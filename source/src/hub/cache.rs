@@ -285,7 +285,11 @@ fn symlink(target: &Path, link: &Path) -> io::Result<()> {
 }
 
 /// Makes `pointer` lead to `blob`, by a relative link so that the cache can be moved, or by a copy where there are no links.
-fn point(blob: &Path, pointer: &Path, link: impl Fn(&Path, &Path) -> io::Result<()>) -> io::Result<()> {
+pub(super) fn point(
+    blob: &Path,
+    pointer: &Path,
+    link: impl Fn(&Path, &Path) -> io::Result<()>,
+) -> io::Result<()> {
     create_parent(pointer)?;
     // What leads nowhere, or to something cut short.
     match fs::remove_file(pointer) {
