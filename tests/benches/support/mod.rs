@@ -16,7 +16,7 @@ const REPLAY_CORE: &str = "0";
 const MOCK_CORE: &str = "1";
 
 /// A released binary, beside the benchmark's own folder.
-fn binary(name: &str) -> Result<PathBuf> {
+pub(crate) fn binary(name: &str) -> Result<PathBuf> {
     let here = std::env::current_exe()?;
     let path = here
         .parent()
