@@ -3,6 +3,7 @@ mod environment;
 mod fake;
 mod faults;
 mod messages;
+mod presigned;
 mod store;
 
 use aws_config::{BehaviorVersion, SdkConfig};
