@@ -24,7 +24,6 @@ use crate::http::client::Patience;
 use crate::remote::{RemoteFile, Span};
 
 /// A bucket that requests can be sent to.
-#[derive(Debug)]
 pub(super) struct Bucket {
     name: String,
     first: Connection,
@@ -119,6 +118,8 @@ impl Bucket {
                 .key(&file.location)
                 .set_version_id(version_id.map(ToOwned::to_owned))
                 .set_if_match(file.tag.clone())
+                // Whoever takes the bytes hashes them all the same.
+                .set_checksum_mode(file.sha256.is_none().then_some(ChecksumMode::Enabled))
                 .set_range(range.clone())
                 .send()
         })

@@ -1,5 +1,6 @@
 //! The client of a bucket: as whom, where, and by which means.
 
+use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -16,7 +17,8 @@ use aws_credential_types::provider::{
 use aws_sdk_s3::config::retry::RetryConfig;
 use aws_sdk_s3::config::timeout::TimeoutConfig;
 use aws_sdk_s3::config::{
-    Builder, Credentials, Region, RuntimeComponents, SharedHttpClient, StalledStreamProtectionConfig,
+    Builder, Credentials, Region, ResponseChecksumValidation, RuntimeComponents, SharedHttpClient,
+    StalledStreamProtectionConfig,
 };
 use aws_sdk_s3::{Client, Config};
 use aws_smithy_http_client::proxy::ProxyConfig;
@@ -43,7 +45,6 @@ const CREDENTIALS_PATIENCE: Duration = Duration::from_mins(1);
 const TOO_MANY_REQUESTS: &[u16] = &[StatusCode::TOO_MANY_REQUESTS.as_u16()];
 
 /// A client, and what to say when it is refused.
-#[derive(Debug)]
 pub(super) struct Connection {
     pub(super) client: Client,
     pub(super) caller: Caller,
@@ -153,6 +154,8 @@ impl Connection {
             .retry_config(retries(patience))
             .retry_classifier(HttpStatusCodeClassifier::new_from_codes(TOO_MANY_REQUESTS))
             .timeout_config(time_outs(patience))
+            // Each request says whether it wants a checksum.
+            .response_checksum_validation(ResponseChecksumValidation::WhenRequired)
             // A silent body has a time-out of ours, with a message of ours.
             .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
             .build();
@@ -249,10 +252,15 @@ pub(super) fn fault(error: &CredentialsError) -> CredentialsFault {
 }
 
 /// Gives out first what was found when we looked, and asks again only when that has expired.
-#[derive(Debug)]
 struct FirstGiven {
     first: Mutex<Option<Credentials>>,
     provider: SharedCredentialsProvider,
+}
+
+impl fmt::Debug for FirstGiven {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FirstGiven").finish_non_exhaustive()
+    }
 }
 
 impl ProvideCredentials for FirstGiven {

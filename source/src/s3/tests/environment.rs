@@ -212,11 +212,11 @@ fn a_container() {
     let (server, version) = store();
     let agent = FakeStore::start(|asked| {
         let is_known = asked.has("authorization: pod-token\r\n");
-        Some(if is_known {
+        if is_known {
             answer(200, "content-type: application/json\r\n", &keys_as_json())
         } else {
             answer(401, "", "")
-        })
+        }
     });
     let user = User::new().with_file("token", "pod-token");
     let token = user.path("token");
@@ -241,11 +241,7 @@ fn the_metadata_of_an_instance() {
         } else {
             "reader".to_owned()
         };
-        Some(answer(
-            200,
-            "x-aws-ec2-metadata-token-ttl-seconds: 600\r\n",
-            &body,
-        ))
+        answer(200, "x-aws-ec2-metadata-token-ttl-seconds: 600\r\n", &body)
     });
     let user = User::new()
         .with("AWS_EC2_METADATA_DISABLED", "false")

@@ -30,8 +30,17 @@ pub(super) struct FakeStore {
 }
 
 impl FakeStore {
-    /// `answer` gives the answer, after which the connection is closed; `None` keeps it open without a word.
-    pub(super) fn start(answer: impl Fn(&Asked) -> Option<String> + Send + Sync + 'static) -> Self {
+    /// `answer` gives the answer, after which the connection is closed.
+    pub(super) fn start(answer: impl Fn(&Asked) -> String + Send + Sync + 'static) -> Self {
+        Self::saying(move |asked| Some(answer(asked)))
+    }
+
+    /// Keeps connections open without a word.
+    pub(super) fn silent() -> Self {
+        Self::saying(|_| None)
+    }
+
+    fn saying(answer: impl Fn(&Asked) -> Option<String> + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -46,7 +55,7 @@ impl FakeStore {
     }
 
     pub(super) fn answering(answer: String) -> Self {
-        Self::start(move |_| Some(answer.clone()))
+        Self::start(move |_| answer.clone())
     }
 
     pub(super) fn url(&self) -> String {
@@ -103,11 +112,11 @@ pub(super) fn answer(status: u16, headers: &str, body: &str) -> String {
 }
 
 /// As S3 refuses: with a reason, but not to HEAD.
-pub(super) fn refuse(asked: &Asked, status: u16, code: &str, message: &str) -> Option<String> {
+pub(super) fn refuse(asked: &Asked, status: u16, code: &str, message: &str) -> String {
     let body = if asked.is("HEAD") {
         String::new()
     } else {
         format!("<Error><Code>{code}</Code><Message>{message}</Message></Error>")
     };
-    Some(answer(status, "content-type: application/xml\r\n", &body))
+    answer(status, "content-type: application/xml\r\n", &body)
 }

@@ -30,8 +30,8 @@ async fn impatient(endpoint: &str, path: &str) -> S3Source {
 }
 
 /// The head of an object of five bytes.
-fn head() -> Option<String> {
-    Some("HTTP/1.1 200 -\r\nconnection: close\r\ncontent-length: 5\r\netag: \"five\"\r\n\r\n".to_owned())
+fn head() -> String {
+    "HTTP/1.1 200 -\r\nconnection: close\r\ncontent-length: 5\r\netag: \"five\"\r\n\r\n".to_owned()
 }
 
 #[tokio::test]
@@ -83,7 +83,7 @@ async fn a_busy_store_is_asked_three_times() {
 #[tokio::test]
 async fn the_third_attempt_may_succeed() {
     let store = FakeStore::start(|asked| match asked.number {
-        1 => Some(String::new()),
+        1 => String::new(),
         2 => refuse(asked, 503, "SlowDown", ""),
         _ => head(),
     });
@@ -98,7 +98,7 @@ async fn a_bucket_in_another_region_is_followed_there_once() {
         if asked.has("/eu-central-1/s3/") {
             head()
         } else {
-            Some(answer(301, "x-amz-bucket-region: eu-central-1\r\n", ""))
+            answer(301, "x-amz-bucket-region: eu-central-1\r\n", "")
         }
     });
     let source = impatient(&store.url(), "bucket/chat.jsonl").await;
@@ -108,7 +108,7 @@ async fn a_bucket_in_another_region_is_followed_there_once() {
 
     let evasive = FakeStore::start(|asked| {
         let region = format!("x-amz-bucket-region: eu-west-{}\r\n", asked.number);
-        Some(answer(301, &region, ""))
+        answer(301, &region, "")
     });
     let source = impatient(&evasive.url(), "bucket/chat.jsonl").await;
     let problem = refusal(&source).await;
@@ -198,7 +198,7 @@ async fn failed_connections_are_told_apart() {
 
 #[tokio::test]
 async fn a_silent_store_is_given_up() {
-    let silent = FakeStore::start(|_| None);
+    let silent = FakeStore::silent();
     let problem = refusal(&impatient(&silent.url(), "bucket/a").await).await;
     let waited_for = |problem: &Problem| match problem {
         Problem::Timeout { waiting, .. } => Some(*waiting),
@@ -218,7 +218,7 @@ async fn read_answer(get: &'static str, span: Span) -> Result<String, Problem> {
         if asked.is("HEAD") {
             return head();
         }
-        Some(format!("HTTP/1.1 {get}"))
+        format!("HTTP/1.1 {get}")
     });
     let source = impatient(&store.url(), "bucket/a").await;
     let found = source.look_up().await.unwrap();
@@ -294,7 +294,7 @@ async fn a_store_that_stops_sending_is_given_up() {
             } else {
                 "abc"
             };
-            let answer = format!("{}{bytes}", head().unwrap());
+            let answer = format!("{}{bytes}", head());
             // The client may have gone. While it has not, the connection stays open.
             let _ = stream.write_all(answer.as_bytes());
             let _ = stream.read(&mut asked);
@@ -315,4 +315,33 @@ async fn a_store_that_stops_sending_is_given_up() {
         ),
         "{problem}"
     );
+}
+
+#[tokio::test]
+async fn all_pages_of_a_listing_are_read() {
+    let page = |entries: &str, next: &str| {
+        let body = format!("<ListBucketResult>{entries}{next}</ListBucketResult>");
+        answer(200, "content-type: application/xml\r\n", &body)
+    };
+    let entry =
+        |key: &str| format!("<Contents><Key>{key}</Key><ETag>\"{key}\"</ETag><Size>1</Size></Contents>");
+    let store = FakeStore::start(move |asked| {
+        if asked.has("continuation-token=more") {
+            page(&entry("f/a"), "<IsTruncated>false</IsTruncated>")
+        } else {
+            let next = "<IsTruncated>true</IsTruncated><NextContinuationToken>more</NextContinuationToken>";
+            page(&(entry("f/b") + &entry("f/c")), next)
+        }
+    });
+    let found = impatient(&store.url(), "bucket/f/")
+        .await
+        .look_up()
+        .await
+        .unwrap();
+    let names: Vec<_> = files(&found).iter().map(|file| &file.name[..]).collect();
+    assert_eq!(names, ["a", "b", "c"]);
+
+    let endless = FakeStore::answering(page(&entry("f/b"), "<IsTruncated>true</IsTruncated>"));
+    let problem = refusal(&impatient(&endless.url(), "bucket/f/").await).await;
+    assert!(matches!(problem, Problem::S3(S3Problem::NotS3)), "{problem}");
 }
