@@ -120,6 +120,14 @@ impl Format {
         }
     }
 
+    /// Whether its records can have times: then the first one tells whether a trace has a recorded schedule.
+    #[must_use]
+    pub const fn can_be_timed(self) -> bool {
+        match self {
+            Self::MooncakeTrace | Self::WorkloadTrace => true,
+        }
+    }
+
     /// Whether it reads Parquet, and not only lines.
     #[must_use]
     pub const fn reads_parquet(self) -> bool {

@@ -25,6 +25,7 @@
 mod count;
 mod decimal;
 mod facts;
+mod first_record;
 mod format;
 mod headers;
 pub mod inspection;
@@ -45,6 +46,7 @@ mod timestamp;
 mod workload_trace;
 
 pub use facts::{DatasetWarning, Facts};
+pub use first_record::{FirstRecord, HeadStep};
 pub use format::{Format, UnknownFormat};
 pub use headers::{HeaderName, HeaderNameError};
 pub use inspection::{Inspection, Inspector};

@@ -9,6 +9,15 @@ use crate::refusal::LineError;
 /// A line longer than this is no record but a file of another kind.
 const MAX_LINE_BYTES: usize = 64 << 20;
 
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// Whether the start of a trace holds a whole line with something on it, or as much of one as is ever read.
+pub(crate) fn holds_a_record(head: &[u8]) -> bool {
+    let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
+    head.split_inclusive(|byte| *byte == b'\n')
+        .any(|line| (line.ends_with(b"\n") && !line.trim_ascii().is_empty()) || line.len() > MAX_LINE_BYTES)
+}
+
 /// The lines of a trace that have something on them.
 pub(crate) struct Lines<'a> {
     trace: &'a mut dyn BufRead,
@@ -72,8 +81,8 @@ impl Records for Lines<'_> {
                     text,
                 }));
             }
-            if self.number == 1 && self.buffer.starts_with("\u{feff}".as_bytes()) {
-                self.buffer.drain(..3);
+            if self.number == 1 && self.buffer.starts_with(BYTE_ORDER_MARK) {
+                self.buffer.drain(..BYTE_ORDER_MARK.len());
             }
             if self.buffer.trim_ascii().is_empty() {
                 self.blank += 1;

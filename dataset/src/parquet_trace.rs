@@ -22,7 +22,7 @@ use crate::format::Format;
 use crate::options::Options;
 use crate::read::{ReadError, read_records};
 use crate::records::Records as _;
-use rows::Rows;
+pub(crate) use rows::Rows;
 
 /// The files of a trace in Parquet, in the order in which they are read.
 #[derive(Clone, Debug)]

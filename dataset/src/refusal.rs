@@ -94,6 +94,11 @@ impl BadLines {
         self.total == 0
     }
 
+    /// Whether the whole trace is one JSON document laid out over several lines.
+    pub(crate) fn is_one_document(&self) -> bool {
+        self.one_document().is_some()
+    }
+
     /// What the whole trace is, when it is one JSON document laid out over several lines: its first line begins one
     /// without ending it, and a later line is none by itself.
     fn one_document(&self) -> Option<Kind> {

@@ -62,6 +62,57 @@ impl fmt::Display for Compression {
     }
 }
 
+/// The start of a decompressed trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Whether there are no more of them.
+    pub is_whole: bool,
+}
+
+impl Head {
+    /// A few MiB can unpack to many GiB; no record is as long as this.
+    const MAX_BYTES: u64 = 65 << 20;
+
+    /// Unpacks as much of `stored` as can be. That it ends in the middle of something is no error, unless it `is_whole`.
+    ///
+    /// # Errors
+    ///
+    /// When it is damaged, or compressed in a way that is not supported.
+    pub fn unpack(stored: &[u8], is_whole: bool) -> Result<Self, Problem> {
+        let compression = Compression::detect(stored)?;
+        let decoder: Box<dyn Read + '_> = match compression {
+            Compression::None => Box::new(stored),
+            Compression::Gzip => Box::new(MultiGzDecoder::new(stored)),
+            Compression::Zstd => Box::new(zstd::Decoder::with_buffer(stored).map_err(Problem::Start)?),
+        };
+        let mut bytes = Vec::new();
+        let read = decoder.take(Self::MAX_BYTES).read_to_end(&mut bytes);
+        let is_cut = match read {
+            Ok(read) => read as u64 == Self::MAX_BYTES,
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && !is_whole => true,
+            Err(error) => return Err(unpacking_failed(compression, error)),
+        };
+        Ok(Self {
+            bytes,
+            is_whole: is_whole && !is_cut,
+        })
+    }
+}
+
+/// Why a decoder failed.
+fn unpacking_failed(compression: Compression, error: io::Error) -> Problem {
+    if error.kind() == io::ErrorKind::UnexpectedEof {
+        Problem::Truncated { compression }
+    } else {
+        Problem::Damaged {
+            compression,
+            detail: error,
+        }
+    }
+}
+
 /// Unpacks stored bytes. Each variant reads all members or frames, and holds no more than its window: at most 128 MiB
 /// with zstd, whose decoder refuses more.
 #[allow(
@@ -107,16 +158,11 @@ impl Read for Unpacking {
             if SourceError::behind(&error).is_some() {
                 return error;
             }
-            let compression = self.compression();
-            let problem = if error.kind() == io::ErrorKind::UnexpectedEof {
-                Problem::Truncated { compression }
-            } else {
-                Problem::Damaged {
-                    compression,
-                    detail: error,
-                }
-            };
+            let problem = unpacking_failed(self.compression(), error);
             self.stored().error(problem).into()
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

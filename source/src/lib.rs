@@ -34,7 +34,7 @@ pub use cache::{
     ByteSize, ByteSizeError, Cache, CacheError, CacheProblem, CacheSettings, CachedContent, CachedFile,
     CachedPartial, Faulty, Listing, Prune, Pruned, Verified,
 };
-pub use compression::Compression;
+pub use compression::{Compression, Head};
 pub use download::{DigestOrigin, DownloadProblem};
 pub use error::{Problem, SourceError, Waiting};
 pub use guard::{Access, AddressRuleError, AddressRules, GuardProblem};

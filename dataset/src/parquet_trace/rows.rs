@@ -17,7 +17,7 @@ use crate::refusal::LineError;
 const BATCH_ROWS: usize = 256;
 
 /// The rows of a trace in Parquet, as records.
-pub(super) struct Rows<'a> {
+pub(crate) struct Rows<'a> {
     shards: slice::Iter<'a, ParquetShard>,
     open: Option<OpenShard>,
     /// The number of the row last read, from 1 over all shards.
@@ -35,7 +35,7 @@ struct OpenShard {
 }
 
 impl<'a> Rows<'a> {
-    pub(super) fn new(shards: &'a [ParquetShard]) -> Self {
+    pub(crate) fn new(shards: &'a [ParquetShard]) -> Self {
         Self {
             shards: shards.iter(),
             open: None,

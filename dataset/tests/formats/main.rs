@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod conformance;
+mod first_record;
 mod mooncake_sessions;
 mod mooncake_trace;
 mod parquet_traces;
