@@ -18,7 +18,7 @@ pub enum ManifestProblem {
         kind: ManifestKind,
         /// The name of its file.
         name: String,
-        /// All that is wrong.
+        /// What is wrong: the first 16 faults.
         faults: Vec<ManifestFault>,
     },
     /// It is valid, but does not fit the run, or this Reprise.
@@ -194,6 +194,16 @@ pub enum ManifestWarning {
         /// The key that was probably meant.
         nearest: Option<String>,
     },
+    /// Further ones, where there are many.
+    #[error("its {} {name} has {count} more unknown keys, which are ignored.", .kind.noun())]
+    MoreUnknownKeys {
+        /// Manifest or sidecar.
+        kind: ManifestKind,
+        /// The name of its file.
+        name: String,
+        /// How many.
+        count: usize,
+    },
     /// The trace has longer contexts than the run lets through.
     #[error(
         "it says that its contexts have up to {declared} tokens, and the run takes {limit} at most: longer ones will be \
@@ -214,12 +224,12 @@ fn did_you_mean(nearest: Option<&str>) -> String {
 }
 
 fn endpoint_fix(types: &[String]) -> String {
-    let mut names: Vec<_> = types
-        .iter()
-        .filter_map(|name| EndpointKind::of_name(name))
-        .map(|kind| kind.name().to_owned())
-        .collect();
-    names.dedup();
+    let mut names: Vec<String> = Vec::new();
+    for kind in types.iter().filter_map(|name| EndpointKind::of_name(name)) {
+        if !names.iter().any(|name| name == kind.name()) {
+            names.push(kind.name().to_owned());
+        }
+    }
     if names.is_empty() {
         "Reprise has none of that type: use another trace.".to_owned()
     } else {

@@ -1,5 +1,6 @@
 //! From JSON to a manifest. All faults are found before one is told.
 
+use std::collections::HashMap;
 use std::num::{NonZeroU32, NonZeroU64};
 
 use reprise_contract::Digest;
@@ -30,6 +31,12 @@ const MAX_NAME: usize = 64;
 
 /// No list of versions is longer, in bytes.
 const MAX_SPECIFIERS: usize = 256;
+
+/// No list of endpoint types is longer.
+const MAX_ENDPOINT_TYPES: usize = 32;
+
+/// How many faults, and how many unknown keys of an object, are told.
+const MAX_TOLD: usize = 16;
 
 pub(super) fn read(
     name: &str,
@@ -89,7 +96,7 @@ impl Reader<'_> {
         if sha256.is_some() && path.as_ref().is_some_and(DataPath::is_folder) {
             self.note(
                 "sha256",
-                "is the digest of one file, and path is a folder; leave it out",
+                "must be left out (it is the digest of one file, and path is a folder)",
             );
         }
         Manifest {
@@ -109,13 +116,12 @@ impl Reader<'_> {
     fn path(&mut self, node: Option<&Node>) -> Option<DataPath> {
         match (self.kind, node) {
             (ManifestKind::Sidecar, None) => None,
-            (ManifestKind::Sidecar, Some(_)) => self.fault(
-                "path",
-                "must not be in a sidecar, which lies beside its file; take it out",
-            ),
+            (ManifestKind::Sidecar, Some(_)) => {
+                self.fault("path", "must not be in a sidecar (it lies beside its file)")
+            }
             (ManifestKind::Root, None) => self.fault(
                 "path",
-                "is missing; it names the data file, relative to the manifest",
+                "is missing (it names the data file, relative to the manifest)",
             ),
             (ManifestKind::Root, Some(Node::Text(text))) => {
                 let path = data_path(text, self.name);
@@ -132,7 +138,7 @@ impl Reader<'_> {
     fn format(&mut self, members: &[(String, Node)]) -> Option<String> {
         if value(members, "format").is_none() {
             return match self.kind {
-                ManifestKind::Root => self.fault("format", "is missing; it names the trace format"),
+                ManifestKind::Root => self.fault("format", "is missing (it names the trace format)"),
                 ManifestKind::Sidecar => None,
             };
         }
@@ -175,10 +181,9 @@ impl Reader<'_> {
 
     fn endpoint_types(&mut self, node: Option<&Node>) -> Option<Vec<String>> {
         const AT: &str = "requires.endpoint_types";
+        const ENDPOINT_TYPES: &str = "must be a list of up to 32 names of endpoint types, such as [\"chat\"]";
         match node? {
-            Node::List(items) if items.is_empty() => {
-                self.fault(AT, "is empty, so that no run could meet it; take it out")
-            }
+            Node::List(items) if items.is_empty() => self.fault(AT, "is empty, so that no run could meet it"),
             Node::List(items) => {
                 let names: Vec<_> = items
                     .iter()
@@ -187,17 +192,10 @@ impl Reader<'_> {
                         _ => None,
                     })
                     .collect();
-                let all = (names.len() == items.len()).then_some(names);
-                self.parsed(
-                    AT,
-                    all.ok_or(()),
-                    "must be a list of names of endpoint types, such as [\"chat\"]",
-                )
+                let all = (names.len() == items.len() && names.len() <= MAX_ENDPOINT_TYPES).then_some(names);
+                self.parsed(AT, all.ok_or(()), ENDPOINT_TYPES)
             }
-            _ => self.fault(
-                AT,
-                "must be a list of names of endpoint types, such as [\"chat\"]",
-            ),
+            _ => self.fault(AT, ENDPOINT_TYPES),
         }
     }
 
@@ -222,30 +220,44 @@ impl Reader<'_> {
 
     /// Keys that are there twice are faults, those that nobody knows get a warning.
     fn check_keys(&mut self, place: &str, members: &[(String, Node)], known: &[&str]) {
-        for (index, (key, _)) in members.iter().enumerate() {
-            let earlier = members[..index].iter().filter(|(other, _)| other == key).count();
-            let is_known = known.contains(&key.as_str());
-            let is_informational = place.is_empty() && INFORMATIONAL.contains(&key.as_str());
-            if is_known || is_informational {
-                if earlier == 1 {
-                    self.note(
-                        &format!("{place}{key}"),
-                        "is there more than once; keep one of them",
-                    );
+        let mut times = HashMap::new();
+        let mut unknown = 0;
+        for (key, _) in members {
+            let key = key.as_str();
+            let shown = is_name(key).then(|| format!("{place}{key}"));
+            let time = times.entry(key).or_insert(0_u32);
+            *time += 1;
+            let is_known = known.contains(&key) || (place.is_empty() && INFORMATIONAL.contains(&key));
+            if *time == 2 {
+                let at = shown.unwrap_or_else(|| format!("{place}(a key with unusual characters)"));
+                self.note(&at, "is there more than once");
+            } else if *time == 1 && !is_known {
+                unknown += 1;
+                if unknown <= MAX_TOLD {
+                    let nearest = shown.as_ref().and_then(|_| nearest(key, known));
+                    self.warnings.push(ManifestWarning::UnknownKey {
+                        kind: self.kind,
+                        name: self.name.to_owned(),
+                        nearest: nearest.map(|near| format!("{place}{near}")),
+                        key: shown,
+                    });
                 }
-            } else if earlier == 0 {
-                self.warnings.push(ManifestWarning::UnknownKey {
-                    kind: self.kind,
-                    name: self.name.to_owned(),
-                    key: is_name(key).then(|| format!("{place}{key}")),
-                    nearest: nearest(key, known).map(|near| format!("{place}{near}")),
-                });
             }
+        }
+        if unknown > MAX_TOLD {
+            self.warnings.push(ManifestWarning::MoreUnknownKeys {
+                kind: self.kind,
+                name: self.name.to_owned(),
+                count: unknown - MAX_TOLD,
+            });
         }
     }
 
+    /// Nobody reads more than the first few.
     fn note(&mut self, at: &str, what: &'static str) {
-        self.faults.push(ManifestFault::new(at, what));
+        if self.faults.len() < MAX_TOLD {
+            self.faults.push(ManifestFault::new(at, what));
+        }
     }
 
     /// Notes a fault in place of a value.

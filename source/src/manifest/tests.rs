@@ -143,8 +143,9 @@ fn all_faults_are_told_at_once() {
         root("\"hunter2\""),
         root("{} {}"),
         Manifest::parse("reprise.json", ManifestKind::Root, b"\xFF"),
-        Manifest::parse("reprise.json", ManifestKind::Root, &[b' '; 1024 * 1024 + 1]),
+        Manifest::parse("reprise.json", ManifestKind::Root, &vec![b' '; 1024 * 1024 + 1]),
         root(&"[".repeat(10_000)),
+        sidecar(r#"{"a": 1, "a": 2, "a b": 1, "a b": 2, "requires": {"c": 1, "c": 1}}"#),
     ]
     .into_iter()
     .map(|result| result.unwrap_err().to_string())
@@ -153,9 +154,32 @@ fn all_faults_are_told_at_once() {
 }
 
 #[test]
+fn what_is_told_has_an_end() {
+    let many: Vec<_> = (0..20_000).map(|number| format!("\"k{number}\": 1")).collect();
+    let json = format!("{{{}}}", many.join(", "));
+    let (_, warnings) = sidecar(&json).unwrap();
+    assert_eq!(warnings.len(), 17);
+    assert_eq!(
+        warnings[16].to_string(),
+        "its sidecar x.jsonl.aiperf.json has 19984 more unknown keys, which are ignored."
+    );
+    let twice = format!("{{{}, {}}}", many.join(", "), many.join(", "));
+    let ManifestProblem::Invalid { faults, .. } = sidecar(&twice).unwrap_err() else {
+        panic!("not a fault of its own")
+    };
+    assert_eq!(faults.len(), 16);
+    assert_eq!(
+        (faults[0].at(), faults[0].to_string().as_str()),
+        ("k0", "k0 is there more than once")
+    );
+    let types = vec!["\"chat\""; 33].join(", ");
+    assert!(sidecar(&format!("{{\"requires\": {{\"endpoint_types\": [{types}]}}}}")).is_err());
+}
+
+#[test]
 fn unknown_keys_are_warned_about() {
     let (_, warnings) = root(
-        r#"{"path": "x", "format": "mooncake_trace", "blockSize": 1, "formt": 2, "colour": 3, "colour": 4,
+        r#"{"path": "x", "format": "mooncake_trace", "blockSize": 1, "formt": 2, "colour": 3,
             "what is this?": 5, "requires": {"endpoints": [], "max_context": 1, "name": "n", "zzz": 1}}"#,
     )
     .unwrap();
@@ -330,6 +354,7 @@ proptest! {
         let hidden = format!(r#"{{"path": "/{secret}", "format": "{secret} x", "sha256": "{secret}",
                                  "{secret} y": 1, "requires": {{"aiperf": "{secret}", "endpoint_types": ["{secret} z"]}}}}"#);
         let problem = root(&hidden).unwrap_err();
-        prop_assert!(!format!("{problem} {problem:?}").contains(&secret));
+        let shown = format!("{problem} {problem:?}");
+        prop_assert!(!shown.contains(&secret), "{}", shown);
     }
 }
