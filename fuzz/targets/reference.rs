@@ -1,6 +1,6 @@
 //! References: whatever else a text says, a credential in it is never printed.
 //!
-//! The input is tried as it is, and, cut at its first NUL byte, as what stands around a credential.
+//! What is printed of a reference can be parsed again, and names the same. The input is tried as it is, and, cut at its first NUL byte, as what stands around a credential.
 
 #![no_main]
 
@@ -21,8 +21,8 @@ const PARAMETERS: [&str; 6] = [
 ];
 
 fuzz_target!(|input: &str| {
-    if let Ok(reference) = Reference::parse(input) {
-        assert!(!reference.to_string().chars().any(char::is_control));
+    for text in [input, &format!("hf://{input}"), &format!("s3://{input}")] {
+        check_form(text);
     }
     if input.contains(&CREDENTIAL[..4]) {
         return;
@@ -32,10 +32,34 @@ fuzz_target!(|input: &str| {
         check(&format!("{before}?{parameter}={CREDENTIAL}{after}"));
         check(&format!("{before}?a=b&{parameter}={CREDENTIAL}{after}"));
         check(&format!("https://h/{before}?{parameter}={CREDENTIAL}{after}"));
+        check(&format!("hf://o/r/{before}?{parameter}={CREDENTIAL}{after}"));
+        check(&format!("s3://bucket/{before}?{parameter}={CREDENTIAL}{after}"));
     }
     check(&format!("https://user:{CREDENTIAL}@{before}"));
     check(&format!("HTTP://{CREDENTIAL}@{before}?{after}"));
 });
+
+/// Holds whether or not there is a credential: one line, which stands for the same place.
+fn check_form(text: &str) {
+    match Reference::parse(text) {
+        Ok(reference) => {
+            let shown = reference.to_string();
+            assert!(!shown.contains(char::is_control));
+            let again = Reference::parse(&shown);
+            if shown == text {
+                assert_eq!(again.as_ref(), Ok(&reference), "{text:?}");
+            }
+            if reference.local_path().is_none() {
+                let again = again.unwrap_or_else(|error| panic!("{text:?} is shown as {shown:?}: {error}"));
+                assert!(
+                    again == reference || again.is_redacted(),
+                    "{text:?} is shown as {shown:?}"
+                );
+            }
+        }
+        Err(error) => assert!(!error.to_string().contains(char::is_control), "{text:?}: {error}"),
+    }
+}
 
 fn check(text: &str) {
     match Reference::parse(text) {
