@@ -9,7 +9,7 @@ mod repository;
 mod routes;
 mod wire;
 
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
@@ -161,8 +161,11 @@ impl Shared {
                 self.connections.lock().unwrap().push(other);
             }
             let shared = Arc::clone(self);
-            // A client that hangs up is none of our business.
-            thread::spawn(move || serve(&shared, host, stream));
+            thread::spawn(move || {
+                // A client that hangs up is none of our business.
+                let _ = serve(&shared, host, &stream);
+                let _ = stream.shutdown(Shutdown::Both);
+            });
         }
     }
 
@@ -181,7 +184,7 @@ impl Drop for Hub {
         self.release();
         for connection in self.shared.connections.lock().unwrap().iter() {
             // It may have ended by itself.
-            let _ = connection.shutdown(std::net::Shutdown::Both);
+            let _ = connection.shutdown(Shutdown::Both);
         }
         for address in self.addresses {
             // Wakes the thread that waits for connections.

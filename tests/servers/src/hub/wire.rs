@@ -135,8 +135,8 @@ impl Answer {
 }
 
 /// Answers requests until the client hangs up.
-pub(super) fn serve(shared: &Shared, host: Host, stream: TcpStream) -> io::Result<()> {
-    let mut reader = BufReader::new(stream.try_clone()?);
+pub(super) fn serve(shared: &Shared, host: Host, stream: &TcpStream) -> io::Result<()> {
+    let mut reader = BufReader::new(stream);
     let mut writer = stream;
     while let Some(request) = read(&mut reader)? {
         let fault = fault::take(&mut shared.faults.lock().unwrap(), &request.target);
@@ -178,7 +178,7 @@ pub(super) fn serve(shared: &Shared, host: Host, stream: TcpStream) -> io::Resul
         let (now, later) = body.split_at(stop.map_or(body.len(), |(after, _)| after.min(body.len())));
         shared.send(&mut writer, index, now)?;
         match stop {
-            Some((_, true)) => return writer.shutdown(std::net::Shutdown::Both),
+            Some((_, true)) => return Ok(()),
             Some((_, false)) => {
                 shared.stall();
                 shared.send(&mut writer, index, later)?;
@@ -211,7 +211,7 @@ impl Shared {
         log.len() - 1
     }
 
-    fn send(&self, writer: &mut TcpStream, index: usize, body: &[u8]) -> io::Result<()> {
+    fn send(&self, writer: &mut impl Write, index: usize, body: &[u8]) -> io::Result<()> {
         for chunk in body.chunks(1 << 16) {
             writer.write_all(chunk)?;
             if let Some(logged) = self.log.lock().unwrap().get_mut(index) {
@@ -249,7 +249,7 @@ fn read(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
     }))
 }
 
-fn write_head(writer: &mut TcpStream, answer: &Answer) -> io::Result<()> {
+fn write_head(writer: &mut impl Write, answer: &Answer) -> io::Result<()> {
     let mut head = Vec::new();
     write!(head, "HTTP/1.1 {} -\r\n", answer.status)?;
     for (name, value) in &answer.headers {
