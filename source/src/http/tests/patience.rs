@@ -6,12 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use reprise_test_servers::http::Server;
+use reprise_test_servers::http::{Server, write};
 
 use super::*;
 use crate::error::Waiting;
 use crate::http::retry::{Retry, retry_after};
-use crate::source::{Source, StoredBytes};
 
 const IMPATIENT: Patience = Patience {
     connect: Duration::from_millis(300),
@@ -46,7 +45,7 @@ async fn a_busy_server_is_asked_three_times() {
             .write_all(b"HTTP/1.1 503 Nope SECRET\r\ncontent-length: 6\r\nconnection: close\r\n\r\nSECRET")
             .unwrap();
     });
-    let problem = source.open().await.err().unwrap();
+    let problem = source.look_up().await.unwrap_err();
     assert_eq!(
         problem.to_string(),
         "the server could not answer (503), asked 3 times. Try again later."
@@ -65,9 +64,8 @@ async fn the_third_attempt_may_succeed() {
             .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
             .unwrap(),
     });
-    let mut bytes = source.open().await.unwrap();
-    assert_eq!(bytes.next().await.unwrap().unwrap(), "ok");
-    assert!(bytes.next().await.unwrap().is_none());
+    let found = source.look_up().await.unwrap();
+    assert_eq!(file_of(&found).size, Some(2));
 }
 
 #[tokio::test]
@@ -79,7 +77,7 @@ async fn a_server_that_wants_a_long_break_is_not_asked_again() {
             )
             .unwrap();
     });
-    let problem = source.open().await.err().unwrap();
+    let problem = source.look_up().await.unwrap_err();
     assert_eq!(
         problem.to_string(),
         "the server could not answer (429), asked once. Try again in 300 s."
@@ -90,7 +88,7 @@ async fn a_server_that_wants_a_long_break_is_not_asked_again() {
 #[tokio::test]
 async fn a_server_that_never_answers_is_given_up() {
     let (source, server) = serve(|_, stream| wait_for_hang_up(stream));
-    let problem = source.open().await.err().unwrap();
+    let problem = source.look_up().await.unwrap_err();
     assert!(
         matches!(
             problem,
@@ -106,15 +104,11 @@ async fn a_server_that_never_answers_is_given_up() {
 
 #[tokio::test]
 async fn a_server_that_stops_sending_is_given_up() {
-    let (source, _server) = serve(|_, stream| {
-        stream
-            .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc")
-            .unwrap();
+    let (source, server) = serve(|_, stream| {
+        write(stream, "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc");
         wait_for_hang_up(stream);
     });
-    let mut bytes = source.open().await.unwrap();
-    assert_eq!(bytes.next().await.unwrap().unwrap(), "abc");
-    let problem = bytes.next().await.err().unwrap();
+    let problem = source.look_up().await.unwrap_err();
     assert!(
         matches!(
             problem,
@@ -125,6 +119,7 @@ async fn a_server_that_stops_sending_is_given_up() {
         ),
         "{problem}"
     );
+    assert_eq!(server.requests().len(), 3);
 }
 
 #[tokio::test]
@@ -139,7 +134,7 @@ async fn a_connection_that_does_not_come_about_is_given_up() {
             ..IMPATIENT
         },
     );
-    let problem = source.open().await.err().unwrap();
+    let problem = source.look_up().await.unwrap_err();
     assert!(
         matches!(
             problem,

@@ -18,34 +18,11 @@ fn sample(length: usize) -> Vec<u8> {
         .collect()
 }
 
-fn source(url: &str) -> HttpSource {
-    HttpSource::new(http_url(url), &Access::Ambient, None).unwrap()
-}
-
-fn file_of(found: &Found) -> &RemoteFile {
-    match &found.shape {
-        Shape::File(file) => file,
-        Shape::Folder(_) => panic!("a URL is no folder"),
-    }
-}
-
-async fn drain(mut body: Body) -> Result<Vec<u8>, Problem> {
-    let mut bytes = Vec::new();
-    while let Some(chunk) = body.next().await? {
-        bytes.extend_from_slice(&chunk);
-    }
-    Ok(bytes)
-}
-
 fn span(from: u64, length: impl Into<Option<u64>>) -> Span {
     Span {
         from,
         length: length.into(),
     }
-}
-
-async fn read(source: &HttpSource, found: &Found, span: Span) -> Result<Vec<u8>, Problem> {
-    drain(source.read(found, file_of(found), span).await?).await
 }
 
 /// Answers as a good server does, with these headers.
