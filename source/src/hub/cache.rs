@@ -141,6 +141,11 @@ impl Store for HubCache {
             return Ok(None);
         };
         adopt_partial(&partial, &blob).map_err(cannot_use(&partial))?;
+        OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&partial)
+            .map_err(cannot_use(&partial))?;
         Ok(Some(Claim { partial, lock }))
     }
 

@@ -2,6 +2,7 @@
 
 mod access;
 mod cache;
+mod fetch;
 mod look_up;
 mod python;
 mod read;

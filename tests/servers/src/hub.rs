@@ -140,7 +140,7 @@ impl Hub {
     pub fn sent(&self) -> u64 {
         let log = self.shared.log.lock().unwrap();
         log.iter()
-            .filter(|logged| logged.is_file())
+            .filter(|logged| logged.is_file() && matches!(logged.status, 200 | 206))
             .map(|logged| logged.sent)
             .sum()
     }

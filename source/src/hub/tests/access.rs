@@ -1,6 +1,8 @@
 //! Who may read what, and what people are told.
 
+use std::env;
 use std::fmt::Write as _;
+use std::process::Command;
 
 use super::*;
 use crate::guard::AddressRules;
@@ -117,4 +119,26 @@ async fn nobody_in_particular_is_kept_from_this_network() {
         .unwrap_err();
     assert!(matches!(problem, Problem::Guard(_)), "{problem}");
     assert!(!hub.log().iter().any(|logged| logged.is_storage));
+}
+
+/// The same once more, where there is much to find.
+#[test]
+fn nor_is_anything_taken_from_the_environment() {
+    let name = "hub::tests::access::nobody_in_particular_sends_no_token";
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join("token"), "hf_SECRET").unwrap();
+    let output = Command::new(env::current_exe().unwrap())
+        .args(["--exact", name])
+        .env("HF_TOKEN", "hf_SECRET")
+        .env("HF_HOME", home.path())
+        .env("HF_ENDPOINT", "http://127.0.0.1:1")
+        .env("HTTP_PROXY", "http://127.0.0.1:1")
+        .env("http_proxy", "http://127.0.0.1:1")
+        .output()
+        .unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && printed.contains("1 passed"),
+        "{printed}"
+    );
 }

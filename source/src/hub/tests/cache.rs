@@ -50,12 +50,7 @@ fn at(commit: &str, shape: Shape) -> Found {
     found(&path("acme/traces/data/a"), commit.to_owned(), shape)
 }
 
-pub(super) fn keep(
-    cache: &HubCache,
-    found: &Found,
-    file: &RemoteFile,
-    content: &[u8],
-) -> Result<Kept, Problem> {
+fn keep(cache: &HubCache, found: &Found, file: &RemoteFile, content: &[u8]) -> Result<Kept, Problem> {
     let claim = cache.claim(found, file).unwrap().unwrap();
     fs::write(&claim.partial, content).unwrap();
     cache.publish(found, file, claim, sha256(content))
@@ -212,7 +207,7 @@ fn other_content_than_the_hub_names_is_not_kept() {
         assert!(cache.find(&found, &file).unwrap().is_none());
         // It does not go on with it either.
         let claim = cache.claim(&found, &file).unwrap().unwrap();
-        assert!(!claim.partial.exists());
+        assert_eq!(fs::read(&claim.partial).unwrap(), b"");
     }
 }
 

@@ -2,29 +2,9 @@
 
 use std::fs;
 
-use tempfile::TempDir;
-
-use super::cache::keep;
+use super::fetch::{cache_of, fetch};
 use super::*;
 use crate::store::Store;
-
-fn cache_of(home: &TempDir, text: &str) -> HubCache {
-    HubCache::new(&home.path().join("hub"), &path(text))
-}
-
-/// Looks up, transfers and keeps all files.
-async fn fetch(hub: &Hub, home: &TempDir, text: &str) {
-    let source = source(hub, text);
-    let found = source.look_up().await.unwrap();
-    let files = match &found.shape {
-        Shape::File(file) => std::slice::from_ref(file),
-        Shape::Folder(files) => files,
-    };
-    for file in files {
-        let (_, bytes) = read(&source, &found, file, Span::WHOLE).await.unwrap();
-        keep(&cache_of(home, text), &found, file, &bytes).unwrap();
-    }
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_python_client_reads_our_cache() {
@@ -32,8 +12,10 @@ async fn the_python_client_reads_our_cache() {
     hub.dataset("acme/traces")
         .commit_on("feature/x", [("x.jsonl", "x\n")]);
     let home = tempfile::tempdir().unwrap();
-    fetch(&hub, &home, "acme/traces").await;
-    fetch(&hub, &home, "acme/traces@feature%2Fx/x.jsonl").await;
+    fetch(&hub, &home, "acme/traces").await.unwrap();
+    fetch(&hub, &home, "acme/traces@feature%2Fx/x.jsonl")
+        .await
+        .unwrap();
     hub.clear_log();
     let script = format!(
         r#"
@@ -143,18 +125,20 @@ child.wait()
 "#,
     );
     let text = "acme/traces/chat.jsonl.gz";
-    let source = source(&hub, text);
-    let found = source.look_up().await.unwrap();
+    let found = look_up(&hub, text).await.unwrap();
     let cache = cache_of(&home, text);
-    let claim = cache.claim(&found, file(&found)).unwrap().unwrap();
-    let mut bytes = fs::read(&claim.partial).unwrap();
-    assert!(bytes.len() >= 10 << 20, "{}", bytes.len());
-    let span = Span {
-        from: bytes.len() as u64,
-        length: None,
-    };
-    let (from, rest) = read(&source, &found, file(&found), span).await.unwrap();
-    assert_eq!(from, span.from);
-    bytes.extend_from_slice(&rest);
-    assert_eq!(bytes, content);
+    assert!(cache.find(&found, file(&found)).unwrap().is_none());
+    hub.clear_log();
+    let kept = fetch(&hub, &home, text).await.unwrap();
+    assert_eq!(fs::read(&kept[0].path).unwrap(), content);
+    let log = hub.log();
+    let transfer = log.iter().find(|logged| logged.is_storage).unwrap();
+    let range = transfer.header("range").unwrap();
+    let from: u64 = range
+        .trim_start_matches("bytes=")
+        .trim_end_matches('-')
+        .parse()
+        .unwrap();
+    assert!(from >= 10 << 20, "{range}");
+    assert_eq!(transfer.sent, content.len() as u64 - from);
 }
