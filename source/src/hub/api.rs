@@ -135,9 +135,8 @@ impl Api {
     /// Whether a gated repository's files may be read. Otherwise only reading one would tell.
     pub(super) async fn check_access(&self) -> Result<(), Problem> {
         match self.get(self.url("api", &["auth-check"])).await {
-            Ok(_) => Ok(()),
-            // A mirror that does not know this call.
-            Err(Problem::Hub(HubProblem::RepositoryNotFound(_))) => Ok(()),
+            // Not found: by a mirror that does not know this call.
+            Ok(_) | Err(Problem::Hub(HubProblem::RepositoryNotFound(_))) => Ok(()),
             Err(problem) => Err(problem),
         }
     }
@@ -348,5 +347,5 @@ impl Api {
 }
 
 fn is_not_json(error: &reqwest::Error) -> bool {
-    std::error::Error::source(error).is_some_and(|cause| cause.is::<serde_json::Error>())
+    std::error::Error::source(error).is_some_and(<dyn std::error::Error>::is::<serde_json::Error>)
 }

@@ -66,11 +66,10 @@ fn object_name(length: u64, mut content: impl Read) -> io::Result<String> {
         }
         hasher.update(&buffer[..read]);
     }
-    Ok(hasher
-        .finalize()
+    let digits = hasher.finalize();
+    Ok(digits
         .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect())
+        .fold(String::new(), |name, byte| name + &format!("{byte:02x}")))
 }
 
 #[cfg(test)]

@@ -281,7 +281,7 @@ fn offline(root: &TempDir, text: &str) -> Result<Found, Problem> {
     cache(root, text).look_up_offline()
 }
 
-fn is_not_cached(found: Result<Found, Problem>) -> bool {
+fn is_not_cached(found: &Result<Found, Problem>) -> bool {
     matches!(found, Err(Problem::Hub(HubProblem::NotCached)))
 }
 
@@ -320,10 +320,10 @@ fn a_file_is_found_without_a_network() {
         "acme/traces@v1.0/data/a",
         &format!("acme/traces@{}/data/a", "ab".repeat(20)),
     ] {
-        assert!(is_not_cached(offline(&root, text)), "{text}");
+        assert!(is_not_cached(&offline(&root, text)), "{text}");
     }
     fs::remove_file(fs::canonicalize(&kept.path).unwrap()).unwrap();
-    assert!(is_not_cached(offline(&root, "acme/traces/data/a")));
+    assert!(is_not_cached(&offline(&root, "acme/traces/data/a")));
 }
 
 #[test]
