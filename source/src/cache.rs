@@ -77,6 +77,12 @@ impl Cache {
         self.layout.root()
     }
 
+    /// How large it may get before something goes by itself.
+    #[must_use]
+    pub fn limit(&self) -> Option<ByteSize> {
+        self.limit
+    }
+
     /// The part of the cache that holds what was fetched from one place.
     pub(crate) fn at(&self, place: PlaceKey) -> CachedPlace {
         CachedPlace::new(self.clone(), place)

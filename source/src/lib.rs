@@ -38,7 +38,7 @@ pub use compression::{Compression, Head};
 pub use download::{DigestOrigin, DownloadProblem};
 pub use error::{Problem, SourceError, Waiting};
 pub use guard::{Access, AddressRuleError, AddressRules, GuardProblem};
-pub use hub::{HubProblem, MissingRepository, TokenOrigin};
+pub use hub::{HubCacheUsage, HubProblem, MissingRepository, TokenOrigin};
 pub use injected::{INJECTED_URLS, InjectedUrls, InjectedUrlsError, InjectionProblem};
 pub use layout::{LayoutProblem, LayoutWarning, Subject};
 pub use local_layout::{LocalFile, LocalTrace, find_local, is_parquet};

@@ -49,7 +49,11 @@ impl CachedPlace {
             let pin = Pin::new(&self.place, version.clone(), found, &beside, needs);
             pin.write(&self.cache.layout, &self.place)
         };
-        remember().map_err(|problem| self.problem(problem))
+        match remember() {
+            // A cache that was filled beforehand and may only be read has it already, or does without.
+            Err(CacheProblem::NotPermitted(_)) => Ok(()),
+            result => result.map_err(|problem| self.problem(problem)),
+        }
     }
 
     /// The version that was seen last of those whose files are all here.

@@ -33,15 +33,8 @@ impl HubSettings {
     /// What the variables say that `variable` finds.
     pub(crate) fn of(variable: impl Fn(&str) -> Option<String>) -> Result<Self, HubProblem> {
         let variables = Variables(|name: &str| variable(name).filter(|value| !value.is_empty()));
-        let home = variables
-            .path("HF_HOME")
-            .or_else(|| Some(variables.path("XDG_CACHE_HOME")?.join("huggingface")))
-            .or_else(|| Some(variables.home()?.join(".cache/huggingface")));
-        let cache = variables
-            .path("HF_HUB_CACHE")
-            .or_else(|| variables.path("HUGGINGFACE_HUB_CACHE"))
-            .or_else(|| Some(home.as_ref()?.join("hub")))
-            .ok_or(HubProblem::NoHome)?;
+        let home = variables.hugging_face_home();
+        let cache = variables.cache().ok_or(HubProblem::NoHome)?;
         Ok(Self {
             endpoint: endpoint(variables.get("HF_ENDPOINT").as_deref().unwrap_or(PUBLIC_HUB))?,
             access: Access::Ambient,
@@ -77,6 +70,11 @@ impl HubSettings {
     }
 }
 
+/// The folder of the Hugging Face cache, as this user's environment says it; `None` where nothing names one.
+pub(super) fn cache_folder() -> Option<PathBuf> {
+    Variables(|name: &str| env::var(name).ok().filter(|value| !value.is_empty())).cache()
+}
+
 fn endpoint(text: &str) -> Result<Url, HubProblem> {
     let url = Url::parse(text).map_err(|_| HubProblem::Endpoint)?;
     let is_plain = matches!(url.scheme(), "http" | "https")
@@ -102,6 +100,18 @@ impl<F: Fn(&str) -> Option<String>> Variables<F> {
 
     fn home(&self) -> Option<PathBuf> {
         self.get("HOME").map(PathBuf::from)
+    }
+
+    fn hugging_face_home(&self) -> Option<PathBuf> {
+        self.path("HF_HOME")
+            .or_else(|| Some(self.path("XDG_CACHE_HOME")?.join("huggingface")))
+            .or_else(|| Some(self.home()?.join(".cache/huggingface")))
+    }
+
+    fn cache(&self) -> Option<PathBuf> {
+        self.path("HF_HUB_CACHE")
+            .or_else(|| self.path("HUGGINGFACE_HUB_CACHE"))
+            .or_else(|| Some(self.hugging_face_home()?.join("hub")))
     }
 
     /// With a leading `~` and variables in it replaced, as the Python client does.
