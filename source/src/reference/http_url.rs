@@ -44,6 +44,9 @@ impl HttpUrl {
             return Err(HttpUrlError::Invalid(url::ParseError::EmptyHost));
         }
         let url = Url::parse(text).map_err(HttpUrlError::Invalid)?;
+        if !has_plain_host(&url) {
+            return Err(HttpUrlError::Invalid(url::ParseError::InvalidDomainCharacter));
+        }
         if url.fragment().is_some() {
             return Err(HttpUrlError::Fragment);
         }
@@ -84,6 +87,16 @@ impl HttpUrl {
     /// When the URL stops working, if it is a presigned one that says so.
     pub(crate) fn expiry(&self) -> Option<Timestamp> {
         presigned::expiry(self.0.query()?)
+    }
+}
+
+/// Whether the host's name is one that the DNS could have. The URL standard allows more, even what looks like parameters.
+fn has_plain_host(url: &Url) -> bool {
+    match url.domain() {
+        Some(name) => name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_')),
+        None => url.has_host(),
     }
 }
 

@@ -108,6 +108,7 @@ fn refusals_say_what_to_do() {
         "https://",
         "http:///x",
         "https://h.example:port/x",
+        "https://h.example&sig=hunter2/x",
         " https://h.example/x",
         "https://h.example/a b",
         "https://h.example/x\n",
