@@ -11,6 +11,10 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Fields};
 use serde::ser::{Error as _, SerializeMap as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+/// Arrow's name of strings that hold JSON. Parquet's own annotation is given this name too.
+const JSON: &str = "arrow.json";
 
 /// A row of a batch, without the columns that have no value in it.
 pub(super) struct Row<'a> {
@@ -28,6 +32,8 @@ impl Serialize for Row<'_> {
 /// A value, which is not null.
 struct Cell<'a> {
     array: &'a dyn Array,
+    /// The column, or the item of a list, that the array holds.
+    field: &'a Field,
     row: usize,
     place: Place<'a>,
 }
@@ -64,6 +70,7 @@ fn object<S: Serializer>(
         }
         let cell = Cell {
             array: column.as_ref(),
+            field,
             row,
             place: Place::Key(parent, field),
         };
@@ -83,11 +90,17 @@ fn is_null(array: &dyn Array, row: usize) -> bool {
 }
 
 /// A list; an item without a value stays, as null, since leaving it out would move the others.
-fn list<S: Serializer>(serializer: S, items: &dyn Array, place: &Place<'_>) -> Result<S::Ok, S::Error> {
+fn list<S: Serializer>(
+    serializer: S,
+    item: &Field,
+    items: &dyn Array,
+    place: &Place<'_>,
+) -> Result<S::Ok, S::Error> {
     let mut sequence = serializer.serialize_seq(Some(items.len()))?;
     for row in 0..items.len() {
         let cell = Cell {
             array: items,
+            field: item,
             row,
             place: Place::Item(place, row),
         };
@@ -107,6 +120,21 @@ impl Cell<'_> {
         )))
     }
 
+    /// A string, or the JSON that stands in it: `datasets` writes objects that way where their keys or types differ from row
+    /// to row.
+    fn text<S: Serializer>(&self, serializer: S, text: &str) -> Result<S::Ok, S::Error> {
+        if self.field.extension_type_name() != Some(JSON) {
+            return serializer.serialize_str(text);
+        }
+        match serde_json::from_str::<&RawValue>(text) {
+            Ok(json) => json.serialize(serializer),
+            Err(error) => Err(S::Error::custom(format_args!(
+                "{} is declared as JSON and is none ({error})",
+                self.place
+            ))),
+        }
+    }
+
     fn entry<S: Serializer, K: ArrowDictionaryKeyType>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let dictionary = self.array.as_dictionary::<K>();
         let Some(row) = dictionary.key(self.row) else {
@@ -114,6 +142,7 @@ impl Cell<'_> {
         };
         let value = Cell {
             array: dictionary.values().as_ref(),
+            field: self.field,
             row,
             place: self.place,
         };
@@ -143,9 +172,9 @@ impl Serialize for Cell<'_> {
                 self.float(serializer, array.as_primitive::<Float32Type>().value(row).into())
             }
             DataType::Float64 => self.float(serializer, array.as_primitive::<Float64Type>().value(row)),
-            DataType::Utf8 => serializer.serialize_str(array.as_string::<i32>().value(row)),
-            DataType::LargeUtf8 => serializer.serialize_str(array.as_string::<i64>().value(row)),
-            DataType::Utf8View => serializer.serialize_str(array.as_string_view().value(row)),
+            DataType::Utf8 => self.text(serializer, array.as_string::<i32>().value(row)),
+            DataType::LargeUtf8 => self.text(serializer, array.as_string::<i64>().value(row)),
+            DataType::Utf8View => self.text(serializer, array.as_string_view().value(row)),
             DataType::Struct(fields) => object(
                 serializer,
                 fields,
@@ -153,11 +182,16 @@ impl Serialize for Cell<'_> {
                 row,
                 Some(&self.place),
             ),
-            DataType::List(_) => list(serializer, &array.as_list::<i32>().value(row), &self.place),
-            DataType::LargeList(_) => list(serializer, &array.as_list::<i64>().value(row), &self.place),
-            DataType::FixedSizeList(..) => {
-                list(serializer, &array.as_fixed_size_list().value(row), &self.place)
+            DataType::List(item) => list(serializer, item, &array.as_list::<i32>().value(row), &self.place),
+            DataType::LargeList(item) => {
+                list(serializer, item, &array.as_list::<i64>().value(row), &self.place)
             }
+            DataType::FixedSizeList(item, _) => list(
+                serializer,
+                item,
+                &array.as_fixed_size_list().value(row),
+                &self.place,
+            ),
             DataType::Dictionary(key, _) => match **key {
                 DataType::Int8 => self.entry::<S, Int8Type>(serializer),
                 DataType::Int16 => self.entry::<S, Int16Type>(serializer),

@@ -29,6 +29,15 @@ pub enum ParquetError {
         /// The columns.
         columns: Vec<RefusedColumn>,
     },
+    /// A file of no bytes.
+    #[error(
+        "{file} is empty: it has no bytes, and even a Parquet file without rows has some. Get a complete copy of it, or \
+         leave it out."
+    )]
+    NoBytes {
+        /// The file.
+        file: String,
+    },
     /// Not what its first bytes promise.
     #[error("{file} cannot be read as Parquet ({detail}). Get a complete copy of it, or write it again.")]
     Damaged {

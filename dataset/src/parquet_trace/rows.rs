@@ -91,10 +91,16 @@ impl OpenShard {
             file: shard.name.clone(),
             detail: error.to_string(),
         };
-        let file = File::open(&shard.path).map_err(|error| ParquetError::Io {
+        let failed = |error| ParquetError::Io {
             path: shard.path.clone(),
             error,
-        })?;
+        };
+        let file = File::open(&shard.path).map_err(failed)?;
+        if file.metadata().map_err(failed)?.len() == 0 {
+            return Err(ParquetError::NoBytes {
+                file: shard.name.clone(),
+            });
+        }
         let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(damaged)?;
         let refused = columns::refused(builder.schema().fields());
         if !refused.is_empty() {

@@ -1,4 +1,4 @@
-//! Parquet in, turns out. The files are those that `tests/data/parquet/make_parquet.py` wrote with pyarrow.
+//! Parquet in, turns out. The files are those that the scripts in `tests/data/parquet` wrote with pyarrow and `datasets`.
 
 use std::convert::Infallible;
 use std::fs;
@@ -38,9 +38,12 @@ fn read(name: &str) -> Result<(Vec<Turn>, Facts), ReadError<Infallible>> {
 }
 
 fn read_path(path: &Path) -> Result<(Vec<Turn>, Facts), ReadError<Infallible>> {
-    let trace = trace(path);
+    read_trace(&trace(path))
+}
+
+fn read_trace(trace: &ParquetTrace) -> Result<(Vec<Turn>, Facts), ReadError<Infallible>> {
     let mut turns = Vec::new();
-    let facts = read_parquet(Format::MooncakeTrace, &trace, &Options::default(), &mut |turn| {
+    let facts = read_parquet(Format::MooncakeTrace, trace, &Options::default(), &mut |turn| {
         turns.push(turn);
         Ok(())
     })?;
@@ -79,6 +82,59 @@ fn the_same_records_give_the_same_turns_on_lines_and_in_rows() {
         assert_eq!(from_rows, from_lines, "{name}");
         assert!(!from_rows.0.is_empty());
     }
+}
+
+/// The turns of the shards in a folder, and those of its records on lines.
+fn both_ways(folder: &str, shards: &[&str]) -> [(Vec<Turn>, Facts); 2] {
+    let shards = shards.iter().map(|name| ParquetShard {
+        path: data(folder).join(name),
+        name: (*name).to_owned(),
+    });
+    let lines = fs::read(data(folder).join("records.jsonl")).unwrap();
+    [
+        read_trace(&ParquetTrace::of(shards.collect())).unwrap(),
+        read_bytes(Format::MooncakeTrace, &lines, &Options::default()).unwrap(),
+    ]
+}
+
+#[test]
+fn keys_that_datasets_filled_with_null_are_left_out_at_every_depth() {
+    let [rows, lines] = both_ways(
+        "push_to_hub/filled",
+        &["train-00000-of-00002.parquet", "train-00001-of-00002.parquet"],
+    );
+    assert_eq!(rows, lines);
+    assert_eq!(rows.0.len(), 3);
+}
+
+#[test]
+fn objects_that_datasets_wrote_as_json_are_read_as_objects() {
+    let [rows, lines] = both_ways("push_to_hub/as_json", &["train-00000-of-00001.parquet"]);
+    assert_eq!(rows, lines);
+    assert_eq!(rows.0.len(), 3);
+}
+
+#[test]
+fn json_is_told_by_the_name_that_arrow_or_parquet_gives_it() {
+    let lines = fs::read(data("json_column.jsonl")).unwrap();
+    let from_lines = read_bytes(Format::MooncakeTrace, &lines, &Options::default()).unwrap();
+    for name in ["json_column.parquet", "json_column_of_parquet.parquet"] {
+        // Numbers keep their digits, and blanks are all that may differ.
+        let shown = |turns: &[Turn]| format!("{turns:?}").replace(' ', "");
+        assert_eq!(shown(&read(name).unwrap().0), shown(&from_lines.0), "{name}");
+    }
+    let said = refusal("refused/json.parquet");
+    assert!(
+        said.contains(
+            "\n  row 1 of json.parquet: extra is declared as JSON and is none (key must be a string"
+        ),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_file_of_no_bytes_is_empty() {
+    insta::assert_snapshot!(refusal("no_bytes.parquet"), @"no_bytes.parquet is empty: it has no bytes, and even a Parquet file without rows has some. Get a complete copy of it, or leave it out.");
 }
 
 #[test]

@@ -131,6 +131,17 @@ TYPES = [
 ]
 
 
+def json_columns():
+    """Strings that hold JSON, by Arrow's name for them, and by Parquet's own where the Arrow schema is not kept."""
+    (HERE / "json_column.jsonl").write_text('{"text_input":"x","extra":{"a":[1.50,null]}}\n{"text_input":"y"}\n')
+    texts = pa.array(['{"a": [1.50, null]}', None], pa.json_())
+    columns = {"text_input": pa.array(["x", "y"]), "extra": texts}
+    write("json_column.parquet", pa.table(columns))
+    write("json_column_of_parquet.parquet", pa.table(columns), store_schema=False)
+    broken = pa.array(["{'a': 1}"], pa.json_())
+    write("refused/json.parquet", pa.table({"text_input": pa.array(["x"]), "extra": broken}))
+
+
 def null_content():
     """A list of structs with a key that is null: the format then misses the key, and says where."""
     message = pa.struct([("role", pa.string()), ("content", pa.string())])
@@ -200,10 +211,11 @@ def folders():
 
 
 for old in HERE.iterdir():
-    if old.is_dir():
+    if old.is_dir() and old.name != "push_to_hub":
         shutil.rmtree(old)
 good_files()
 empty_files()
+json_columns()
 null_content()
 bad_files()
 folders()
