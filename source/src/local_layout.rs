@@ -44,7 +44,7 @@ pub fn find_local(path: &Path) -> Result<LocalTrace, SourceError> {
     if !path.is_dir() {
         return Ok(LocalTrace::file(path));
     }
-    choose(path, list(path)?, choose_in_folder)
+    choose(path, &list(path)?, choose_in_folder)
 }
 
 /// Finds the files that the `path` of a manifest in `folder` names. It does not leave the folder.
@@ -71,7 +71,7 @@ pub(crate) fn find_local_manifest_path(folder: &Path, path: &str) -> Result<Loca
             file.name = format!("{path}/{}", file.name);
         }
     }
-    choose(folder, files, |entries, reference_to| {
+    choose(folder, &files, |entries, reference_to| {
         choose_manifest_path(entries, path, reference_to)
     })
 }
@@ -94,7 +94,7 @@ impl LocalTrace {
 
 fn choose(
     folder: &Path,
-    files: Vec<LocalFile>,
+    files: &[LocalFile],
     choose: impl FnOnce(&[Entry<'_>], ReferenceTo<'_>) -> Result<Chosen, LayoutProblem>,
 ) -> Result<LocalTrace, SourceError> {
     let entries: Vec<Entry<'_>> = files
