@@ -37,7 +37,7 @@ pub struct Logged {
     pub headers: Vec<(String, String)>,
     /// What was answered; 0 where the connection was ended instead.
     pub status: u16,
-    /// How much of the body was sent.
+    /// How much of the body was sent, or was about to be when the client hung up.
     pub sent: u64,
 }
 
@@ -167,10 +167,10 @@ pub(super) fn serve(shared: &Shared, host: Host, stream: &TcpStream) -> io::Resu
             ),
             None => (with_range(answer(shared, host, &request), &request), None),
         };
-        write_head(&mut writer, &answer)?;
         if let Some(logged) = shared.log.lock().unwrap().get_mut(index) {
             logged.status = answer.status;
         }
+        write_head(&mut writer, &answer)?;
         if is_head {
             continue;
         }
@@ -213,10 +213,11 @@ impl Shared {
 
     fn send(&self, writer: &mut impl Write, index: usize, body: &[u8]) -> io::Result<()> {
         for chunk in body.chunks(1 << 16) {
-            writer.write_all(chunk)?;
+            // Before it is sent: who has received it finds it in the log.
             if let Some(logged) = self.log.lock().unwrap().get_mut(index) {
                 logged.sent += chunk.len() as u64;
             }
+            writer.write_all(chunk)?;
         }
         writer.flush()
     }
