@@ -6,6 +6,7 @@ use std::io::Read;
 use reprise_contract::Digest;
 use serde::Serialize;
 
+use super::entry::Entry;
 use super::listing::CachedContent;
 use super::problem::{CacheError, CacheProblem};
 use super::{Cache, disk};
@@ -86,9 +87,14 @@ impl Cache {
         let progress = Progress::new(Some(bytes));
         let _shown = show(progress.clone());
         let mut verified = Verified::default();
-        let faulty = |content: &CachedContent| Faulty {
-            content: content.clone(),
-            is_removed: false,
+        let faulty = |content: &CachedContent| {
+            Ok::<_, CacheProblem>(Faulty {
+                content: CachedContent {
+                    is_in_use: self.is_content_in_use(content.sha256)?,
+                    ..content.clone()
+                },
+                is_removed: false,
+            })
         };
         for content in &contents {
             // It may have been removed since it was listed.
@@ -98,13 +104,13 @@ impl Cache {
             verified.contents += 1;
             verified.bytes += content.bytes;
             if sha256 != content.sha256 {
-                verified.damaged.push(faulty(content));
+                verified.damaged.push(faulty(content)?);
             } else if content.files.is_empty() {
-                verified.orphans.push(faulty(content));
+                verified.orphans.push(faulty(content)?);
             }
         }
         for (key, _) in self.entry_keys()? {
-            let entry = super::entry::Entry::read(&self.layout, &key)?;
+            let entry = Entry::read(&self.layout, &key)?;
             let is_there = entry.is_some_and(|entry| self.layout.object(entry.sha256).exists());
             verified.missing += u64::from(!is_there);
         }
