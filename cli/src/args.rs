@@ -2,8 +2,10 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+use reprise_source::ByteSize;
 
 /// Replay published and recorded LLM traffic against a serving endpoint.
 #[derive(Parser)]
@@ -30,6 +32,8 @@ pub(crate) enum Command {
     Explain(ExplainArguments),
     /// List the trace formats
     Formats(FormatsArguments),
+    /// See, clear and check what is kept of S3 and HTTP
+    Cache(CacheArguments),
 }
 
 #[derive(Args)]
@@ -137,6 +141,74 @@ pub(crate) struct ExplainArguments {
 
 #[derive(Args)]
 pub(crate) struct FormatsArguments {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct CacheArguments {
+    #[command(subcommand)]
+    pub(crate) command: CacheCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum CacheCommand {
+    /// List what is in the cache, the least recently used first
+    Ls(CacheLsArguments),
+    /// Remove files from the cache. What a process reads or writes stays
+    Prune(CachePruneArguments),
+    /// Read everything in the cache, and remove what is damaged or of no use
+    Verify(CacheVerifyArguments),
+}
+
+#[derive(Args)]
+pub(crate) struct CacheLsArguments {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct CachePruneArguments {
+    #[command(flatten)]
+    pub(crate) what: CachePruned,
+
+    /// Only say what would be removed
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// What goes. One of them has to be given.
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct CachePruned {
+    /// What was not used for so long, such as 30d or 12h
+    #[arg(long, value_name = "AGE", value_parser = crate::cache::age)]
+    pub(crate) older_than: Option<Duration>,
+
+    /// What was used least recently, until the rest is at most so large, such as 10GiB
+    #[arg(long, value_name = "SIZE", value_parser = crate::cache::size)]
+    pub(crate) to_size: Option<ByteSize>,
+
+    /// What interrupted downloads left
+    #[arg(long)]
+    pub(crate) partials: bool,
+
+    /// Everything
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+#[derive(Args)]
+#[command(
+    after_help = "Exit codes: 0 every file is as it was; 1 something was damaged or missing, or it failed."
+)]
+pub(crate) struct CacheVerifyArguments {
+    /// Remove nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -3,6 +3,7 @@
 //! The same `ReplayJob` that a cluster runs, on one machine and in one process.
 
 mod args;
+mod cache;
 mod demo;
 mod exit;
 mod explain;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Command::Inspect(arguments) => inspect::inspect(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments),
         Command::Formats(arguments) => formats::formats(&arguments),
+        Command::Cache(arguments) => cache::cache(&arguments),
     };
     exit::code(result)
 }

@@ -19,6 +19,7 @@ use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 
 pub(crate) use input::{Known, TraceInput};
+pub(crate) use progress::Reading;
 
 /// Content that can be sent, and what is known of where it came from.
 pub(crate) struct Prepared {
