@@ -1,4 +1,5 @@
-use std::fs::{File, TryLockError};
+use std::cell::RefCell;
+use std::fs::TryLockError;
 use std::io;
 
 use rustix::io::Errno;
@@ -38,22 +39,55 @@ fn a_claim_keeps_others_out_until_it_is_given_up() {
     claim(&place, &found, &only(&found));
 }
 
+thread_local! {
+    /// A file that another process removes between our opening and our locking it.
+    static REMOVED: RefCell<Option<PathBuf>> = const { RefCell::new(None) };
+}
+
+fn overtake() {
+    if let Some(path) = REMOVED.take() {
+        fs::remove_file(path).unwrap();
+    }
+}
+
+const OVERTAKEN: Locking = Locking {
+    exclusive: |file| {
+        overtake();
+        file.try_lock()
+    },
+    shared: |file| {
+        overtake();
+        file.lock_shared()
+    },
+};
+
 #[test]
 fn a_lock_file_that_was_removed_meanwhile_gives_no_right() {
-    let bench = Bench::new();
+    let bench = Bench::with_locking(OVERTAKEN);
     let place = bench.at(URL);
     let found = tagged("\"1\"");
-    let first = claim(&place, &found, &only(&found));
-    let lock = files(&bench.root().join("v1/locks")).remove(0);
-    // Opened before it is removed, locked after that: as a process does that is overtaken in between.
-    let late = File::open(&lock).unwrap();
-    finish(&place, &found, &only(&found), first, b"one\n");
-    late.try_lock().unwrap();
-    assert!(!lock.exists());
-    let second = claim(&place, &found, &only(&found));
-    assert!(disk::is_at(&second.lock, &lock).unwrap());
-    assert!(!disk::is_at(&late, &lock).unwrap());
+    let path = bench
+        .cache
+        .layout
+        .lock(&entry::FileKey::new(&super::place(URL), &found, &only(&found)).key);
+    fs::write(&path, b"").unwrap();
+    REMOVED.set(Some(path.clone()));
+    let claim = claim(&place, &found, &only(&found));
+    assert!(disk::is_at(&claim.lock, &path).unwrap());
     assert!(place.claim(&found, &only(&found)).unwrap().is_none());
+}
+
+#[test]
+fn a_content_that_was_removed_meanwhile_is_neither_read_nor_counted() {
+    let bench = Bench::with_locking(OVERTAKEN);
+    let place = bench.at(URL);
+    let found = tagged("\"1\"");
+    let path = bench.cache.layout.object(keep_unused(&place, &found, b"one\n"));
+    REMOVED.set(Some(path.clone()));
+    assert!(find(&place, &found).is_none());
+    keep_unused(&place, &found, b"one\n");
+    REMOVED.set(Some(path));
+    assert_eq!(bench.cache.prune(Prune::All).unwrap(), Pruned::default());
 }
 
 #[test]
