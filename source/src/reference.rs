@@ -26,7 +26,7 @@ pub(crate) use http_url::HttpUrl;
 pub use hub::HubPathError;
 pub(crate) use hub::{HubPath, RepoKind, is_plain_path};
 pub(crate) use location::Location;
-pub(crate) use redact::{REDACTED, redact};
+pub(crate) use redact::redact;
 use redact::{is_marked, redact_refused, redact_store_path};
 pub(crate) use redacted_url::RedactedUrl;
 pub(crate) use s3_path::S3Path;

@@ -2,11 +2,10 @@
 
 use std::fmt;
 
-use percent_encoding::percent_decode_str;
 use reprise_contract::Digest;
 
 use crate::digest::Hasher;
-use crate::reference::{HttpUrl, REDACTED, S3Path, redact};
+use crate::reference::{HttpUrl, S3Path, redact};
 
 /// A remote place, the same for each URL that was signed for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,20 +17,10 @@ pub(crate) struct PlaceKey {
 impl PlaceKey {
     /// A URL by its scheme, host, port, path and the parameters that are no part of a signature.
     pub(crate) fn of_url(url: &HttpUrl) -> Self {
-        // From here on there is no credential: not even a digest is made of one.
-        let redacted = url.to_string();
-        let (address, query) = redacted.split_once('?').unwrap_or((&redacted, ""));
-        let parameters: Vec<_> = query
-            .split('&')
-            .filter(|parameter| !parameter.is_empty())
-            .collect();
-        let is_azure = parameters.iter().any(|parameter| name(parameter) == "sig");
-        let mut told = parameters;
-        told.retain(|parameter| !is_signing(parameter, is_azure));
-        let fields = ["url", address].into_iter().chain(told.iter().copied());
+        let shown = url.location().to_string();
         Self {
-            digest: digest(fields),
-            shown: [address, &told.join("&")].join(if told.is_empty() { "" } else { "?" }),
+            digest: digest(["url", &shown]),
+            shown,
         }
     }
 
@@ -73,30 +62,6 @@ pub(super) fn digest<'a>(fields: impl IntoIterator<Item = &'a str>) -> Digest {
         hasher.update(field.as_bytes());
     }
     hasher.digest()
-}
-
-/// Azure's parameters of a shared access signature, besides the signature.
-/// <https://learn.microsoft.com/en-us/rest/api/storageservices/create-user-delegation-sas>
-const AZURE: [&str; 20] = [
-    "saoid", "scid", "sdd", "se", "si", "sip", "ske", "skoid", "sks", "skt", "sktid", "skv", "sp", "spr",
-    "sr", "srt", "ss", "st", "suoid", "sv",
-];
-
-/// Whether a parameter of a redacted URL belongs to a signature, and so may differ from one URL of a file to the next.
-fn is_signing(parameter: &str, is_azure: bool) -> bool {
-    let name = name(parameter);
-    parameter
-        .split_once('=')
-        .is_some_and(|(_, value)| value == REDACTED)
-        || name.starts_with("x-amz-")
-        || name.starts_with("x-goog-")
-        || name == "expires"
-        || (is_azure && AZURE.contains(&name.as_str()))
-}
-
-fn name(parameter: &str) -> String {
-    let (name, _) = parameter.split_once('=').unwrap_or((parameter, ""));
-    percent_decode_str(name).decode_utf8_lossy().to_ascii_lowercase()
 }
 
 #[cfg(test)]

@@ -1,9 +1,14 @@
 //! What a URL names, apart from who may read it and until when.
 
-use percent_encoding::percent_decode_str;
+use std::fmt;
+
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, percent_encode};
 use url::{Url, form_urlencoded};
 
 use super::redact::{REDACTED, mark, redact};
+
+/// What a part of a path cannot have in a text.
+const IN_PATH: &AsciiSet = &CONTROLS.add(b' ').add(b'/').add(b'%').add(b'?').add(b'#');
 
 /// Parameters that change when a URL is signed anew, by how their names begin: AWS (version 4), Google, Alibaba Cloud,
 /// Tencent Cloud.
@@ -63,6 +68,24 @@ impl Location {
             parameters: Vec::new(),
             ..self.clone()
         }
+    }
+}
+
+/// One text for one location, with nothing to redact in it.
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.origin)?;
+        for (at, part) in self.path.iter().enumerate() {
+            let slash = if at > 0 { "/" } else { "" };
+            write!(f, "{slash}{}", percent_encode(part, IN_PATH))?;
+        }
+        let query = form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(&self.parameters)
+            .finish();
+        if query.is_empty() {
+            return Ok(());
+        }
+        write!(f, "?{query}")
     }
 }
 
