@@ -28,6 +28,12 @@ pub(crate) enum Command {
     Demo(DemoArguments),
     /// Say what is in a trace
     Inspect(InspectArguments),
+    /// Pin a trace: say which version there is, and how to run exactly that again
+    Pin(PinArguments),
+    /// Download a trace into the cache and verify it
+    Fetch(FetchArguments),
+    /// Check whether a trace is ready to be run by others
+    PublishCheck(PublishCheckArguments),
     /// Explain the fields of a ReplayJob
     Explain(ExplainArguments),
     /// List the trace formats
@@ -55,7 +61,7 @@ pub(crate) struct RunArguments {
 /// What a job says, on the command line.
 #[derive(Args, Default)]
 pub(crate) struct JobArguments {
-    /// The trace: a path or a URL (spec.dataset.source)
+    /// The trace: hf://, s3://, https://, or a path (spec.dataset.source)
     #[arg(long, value_name = "REFERENCE")]
     pub(crate) source: Option<String>,
 
@@ -113,23 +119,61 @@ pub(crate) struct DemoArguments {
     pub(crate) output: Option<PathBuf>,
 }
 
+/// A trace on its own, without a job.
 #[derive(Args)]
-pub(crate) struct InspectArguments {
-    /// The trace: a path or a URL
+pub(crate) struct DatasetArguments {
+    /// The trace: hf://, s3://, https://, or a path
     #[arg(value_name = "REFERENCE")]
     pub(crate) source: String,
 
-    /// The trace format [default: told by the first record of a local file]
+    /// The trace format [default: declared by its manifest, or told by the first record of a local file]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<String>,
 
     /// Set a field under dataset, such as dataset.options.blockSize=16; may be repeated
     #[arg(long, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct InspectArguments {
+    #[command(flatten)]
+    pub(crate) dataset: DatasetArguments,
 
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args)]
+#[command(
+    after_help = "Only metadata is read. Exit codes: 0 done; 1 interrupted; 2 the trace cannot be used."
+)]
+pub(crate) struct PinArguments {
+    #[command(flatten)]
+    pub(crate) dataset: DatasetArguments,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "Exit codes: 0 done; 1 interrupted; 2 the trace cannot be used.")]
+pub(crate) struct FetchArguments {
+    #[command(flatten)]
+    pub(crate) dataset: DatasetArguments,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "Exit codes: 0 ready; 1 interrupted; 2 not ready, or there is nothing to check.")]
+pub(crate) struct PublishCheckArguments {
+    #[command(flatten)]
+    pub(crate) dataset: DatasetArguments,
 }
 
 #[derive(Args)]

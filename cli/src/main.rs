@@ -4,16 +4,20 @@
 
 mod args;
 mod cache;
+mod dataset;
 mod demo;
 mod exit;
 mod explain;
+mod fetch;
 mod formats;
 mod inspect;
 mod interrupt;
 mod logging;
 mod open_files;
 mod output;
+mod pin;
 mod prepare;
+mod publish_check;
 mod run;
 mod terminal;
 
@@ -32,6 +36,9 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Demo(arguments) => demo::demo(&arguments),
         Command::Inspect(arguments) => inspect::inspect(&arguments),
+        Command::Pin(arguments) => pin::pin(&arguments),
+        Command::Fetch(arguments) => fetch::fetch(&arguments),
+        Command::PublishCheck(arguments) => publish_check::publish_check(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments),
         Command::Formats(arguments) => formats::formats(&arguments),
         Command::Cache(arguments) => cache::cache(&arguments),

@@ -97,11 +97,6 @@ fn an_unknown_format_is_answered_with_the_known_ones() {
 }
 
 #[test]
-fn the_format_of_a_remote_trace_must_be_named() {
-    insta::assert_snapshot!(refusal(&["http://127.0.0.1:9/trace.jsonl"]));
-}
-
-#[test]
 fn a_format_that_cannot_be_told_must_be_named() {
     insta::assert_snapshot!(refusal(&["../inspect.rs"]));
 }

@@ -34,6 +34,10 @@ fn reprise(folder: &Path, arguments: &[&str]) -> Command {
         .current_dir(folder)
         .args(arguments)
         .stdin(Stdio::null())
+        .env(
+            "REPRISE_CACHE_DIR",
+            concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"),
+        )
         .env_remove("REPRISE_LOG");
     command
 }

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use http::StatusCode;
@@ -16,8 +17,10 @@ use crate::hub::HubProblem;
 use crate::injected::InjectionProblem;
 use crate::layout::LayoutProblem;
 use crate::manifest::ManifestProblem;
+use crate::reader::PinProblem;
 use crate::reference::Reference;
 use crate::s3::S3Problem;
+use crate::tokenizer::NoTokenizer;
 
 /// A reference that cannot be used.
 ///
@@ -81,6 +84,15 @@ pub enum Problem {
     /// The local file's permissions.
     #[error("this user may not read it. Change its permissions or its owner.")]
     NotPermitted,
+    /// Something in a local folder that cannot be read.
+    #[error("reading {} failed: {error}. Check its permissions and the disk.", path.display())]
+    InFolder {
+        /// What was read.
+        path: PathBuf,
+        /// What stopped it.
+        #[source]
+        error: io::Error,
+    },
     /// Any other failure of the disk.
     #[error("reading the file failed: {0}. Check the path and the disk.")]
     File(#[source] io::Error),
@@ -222,18 +234,41 @@ pub enum Problem {
     /// A redacted URL that no injected one, or not just one, belongs to.
     #[error(transparent)]
     Injection(#[from] InjectionProblem),
-    /// A manifest or sidecar that is not valid, or does not fit the run.
+    /// Reference and version do not go together.
+    #[error(transparent)]
+    Pin(#[from] PinProblem),
+    /// A tokenizer that is none.
+    #[error(transparent)]
+    Tokenizer(#[from] NoTokenizer),
+    /// The manifest or sidecar.
     #[error(transparent)]
     Manifest(#[from] ManifestProblem),
-    /// Something remote was opened before it was fetched.
-    #[error("it is not on this machine. Fetch it first.")]
-    NotFetched,
+    /// Offline, and not in the cache.
+    #[error(
+        "it was not found in the cache, or not all of it, and Reprise is offline. Run once without REPRISE_OFFLINE and \
+         HF_HUB_OFFLINE, with access to the source."
+    )]
+    NotKept,
+    /// The copy in the cache is not what was fetched.
+    #[error(
+        "its copy in the cache was changed after it was fetched. Run `reprise cache verify`, which removes damaged copies, \
+         and try again."
+    )]
+    CopyDamaged,
     /// Reading was given up without a cause that is known here; the cause was given earlier.
     #[error("reading stopped before its end. Start again.")]
     Stopped,
 }
 
 impl Problem {
+    /// A failure of the disk below the folder that was named.
+    pub(crate) fn in_folder(path: &Path, error: io::Error) -> Self {
+        Self::InFolder {
+            path: path.to_owned(),
+            error,
+        }
+    }
+
     pub(crate) fn from_file(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::NotFound => Self::NoSuchFile,

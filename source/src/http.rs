@@ -7,7 +7,6 @@ mod head;
 pub(crate) mod headers;
 pub(crate) mod names;
 pub(crate) mod retry;
-mod streamed;
 #[cfg(test)]
 mod tests;
 

@@ -23,6 +23,7 @@ pub(crate) struct Entry<'a> {
     pub(crate) is_parquet: bool,
 }
 
+#[cfg(test)]
 impl<'a> Entry<'a> {
     /// A file that nothing but its name is known of.
     pub(crate) fn named(path: &'a str) -> Self {
@@ -107,30 +108,4 @@ pub(crate) fn plain(path: &str) -> &str {
         path = rest.trim_start_matches('/');
     }
     if path == "." { "" } else { path }
-}
-
-impl Chosen {
-    /// The only file, for `taker`, which takes no more than one.
-    ///
-    /// # Errors
-    ///
-    /// When there are several.
-    pub(crate) fn single(
-        &self,
-        listing: &[Entry<'_>],
-        taker: &str,
-        reference_to: ReferenceTo<'_>,
-    ) -> Result<usize, LayoutProblem> {
-        match self.files.as_slice() {
-            [file] => Ok(*file),
-            files => Err(LayoutProblem::SingleFileOnly {
-                taker: taker.to_owned(),
-                files: files.len(),
-                example: files
-                    .first()
-                    .and_then(|file| listing.get(*file))
-                    .map(|entry| problem::printable(&reference_to(entry.path))),
-            }),
-        }
-    }
 }

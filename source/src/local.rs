@@ -8,7 +8,6 @@ use bytes::Bytes;
 use tokio::task::spawn_blocking;
 
 use crate::error::Problem;
-use crate::source::{Source, StoredBytes};
 
 /// Large enough that handing a chunk over costs nothing beside reading it.
 const CHUNK: usize = 1024 * 1024;
@@ -23,10 +22,9 @@ pub(crate) struct LocalBytes {
     length: Option<u64>,
 }
 
-impl Source for LocalSource {
-    type Bytes = LocalBytes;
-
-    async fn open(&self) -> Result<LocalBytes, Problem> {
+impl LocalSource {
+    /// Opens it. All that can be known to go wrong goes wrong here.
+    pub(crate) async fn open(&self) -> Result<LocalBytes, Problem> {
         let path = self.0.clone();
         unblocked(move || {
             let file = File::open(path)?;
@@ -43,12 +41,14 @@ impl Source for LocalSource {
     }
 }
 
-impl StoredBytes for LocalBytes {
-    fn length(&self) -> Option<u64> {
+impl LocalBytes {
+    /// How many bytes there are; `None` of a pipe.
+    pub(crate) fn length(&self) -> Option<u64> {
         self.length
     }
 
-    async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
+    /// The next ones, at most 1 MiB; `None` after the last one.
+    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
         let Some(mut file) = self.file.take() else {
             return Ok(None);
         };

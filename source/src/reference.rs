@@ -212,6 +212,7 @@ impl Reference {
         &self.0.place
     }
 
+    #[cfg(test)]
     pub(crate) fn hub_path(&self) -> Option<&HubPath> {
         match &self.0.place {
             Place::Hub(path) => Some(path),
@@ -226,6 +227,7 @@ impl Reference {
         }
     }
 
+    #[cfg(test)]
     pub(crate) fn http_url(&self) -> Option<&HttpUrl> {
         match &self.0.place {
             Place::Http(url) => Some(url),

@@ -1,6 +1,7 @@
 //! What a place to keep fetched files in has to be able to do: Reprise's own cache, and the Hugging Face cache.
 
 use std::fs::File;
+use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -39,6 +40,15 @@ pub(crate) struct Kept {
     /// A shared lock on the file, in a store that removes files by itself: it does not remove this one for as long as
     /// somebody holds it.
     pub(crate) in_use: Option<Arc<File>>,
+}
+
+impl Kept {
+    /// The first bytes, at most `limit`.
+    pub(crate) fn start(&self, limit: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        File::open(&self.path)?.take(limit).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
 }
 
 /// The right to write a file.

@@ -2,42 +2,31 @@
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
 
 use reprise_contract::Digest;
 
 use crate::compression::{Compression, HEAD, Unpacking};
-use crate::digest::{Hasher, Hashing};
+use crate::digest::{Hashing, digest_of_digests};
 use crate::error::{Problem, SourceError};
-use crate::guard::Access;
-use crate::http::HttpSource;
-use crate::injected::InjectionProblem;
 use crate::local::LocalSource;
 use crate::progress::Progress;
-use crate::reference::{Place, Reference};
+use crate::reference::Reference;
 use crate::transfer::Stored;
 
 /// How much is unpacked at a time.
 const BUFFER: usize = 1024 * 1024;
 
-/// Opens what a reference names, and waits until its first bytes are there.
+/// Opens a file on this machine, and waits until its first bytes are there. `reference` is what messages name.
+/// `expected` is the digest that the file had when it was fetched.
 ///
 /// Blocks, as reading from the [`Trace`] does; asynchronous callers use a thread for it.
-///
-/// # Errors
-///
-/// When it does not exist, cannot be reached or read, or is packed in a way that is not supported.
-pub fn open(reference: &Reference) -> Result<Trace, SourceError> {
-    let mut stored = match reference.place() {
-        Place::Local(path) => Stored::open(reference, LocalSource(path.clone())),
-        Place::Http(url) => HttpSource::new(url.clone(), &Access::Ambient, None)
-            .map_err(|problem| SourceError::new(reference.clone(), problem))
-            .and_then(|source| Stored::open(reference, source)),
-        Place::Redacted(_) => Err(SourceError::new(
-            reference.clone(),
-            InjectionProblem::Missing.into(),
-        )),
-        Place::Hub(_) | Place::S3(_) => Err(SourceError::new(reference.clone(), Problem::NotFetched)),
-    }?;
+pub(crate) fn open(
+    reference: &Reference,
+    path: &Path,
+    expected: Option<Digest>,
+) -> Result<Trace, SourceError> {
+    let mut stored = Stored::open(reference, LocalSource(path.to_owned()))?;
     let progress = stored.progress().clone();
     let compression = Compression::detect(stored.peek(HEAD)?);
     let content = match compression.map_err(|problem| stored.error(problem))? {
@@ -50,6 +39,7 @@ pub fn open(reference: &Reference) -> Result<Trace, SourceError> {
     };
     Ok(Trace {
         reference: reference.clone(),
+        expected,
         progress,
         content,
     })
@@ -60,6 +50,7 @@ pub fn open(reference: &Reference) -> Result<Trace, SourceError> {
 /// Errors of reading are [`SourceError`]s inside an [`io::Error`]; [`SourceError::behind`] finds them.
 pub struct Trace {
     reference: Reference,
+    expected: Option<Digest>,
     progress: Progress,
     content: Content,
 }
@@ -92,11 +83,17 @@ impl Trace {
         self.progress.clone()
     }
 
+    /// Whether it is stored without compression.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        matches!(self.content, Content::Plain(_))
+    }
+
     /// Reads what is left, so that the digests are those of the whole trace, and says what was read.
     ///
     /// # Errors
     ///
-    /// When the rest cannot be read.
+    /// When the rest cannot be read, or when the file is not the one that was fetched any more.
     pub fn finish(mut self) -> Result<Provenance, SourceError> {
         let drained = io::copy(self.content.reader(), &mut io::sink());
         drained.map_err(|error| match error.downcast() {
@@ -115,6 +112,9 @@ impl Trace {
         let (Some(sha256), Some(trace_sha256)) = (sha256, trace_sha256) else {
             return Err(SourceError::new(self.reference, Problem::Stopped));
         };
+        if self.expected.is_some_and(|expected| expected != sha256) {
+            return Err(SourceError::new(self.reference, Problem::CopyDamaged));
+        }
         Ok(Provenance {
             reference: self.reference.to_string(),
             bytes: self.progress.bytes(),
@@ -170,16 +170,8 @@ impl Provenance {
     /// the digest of a text with a line for each file: its `sha256` in hexadecimal.
     #[must_use]
     pub fn of_files(reference: &Reference, files: &[Self]) -> Self {
-        let sha256 = match files {
-            [file] => file.sha256,
-            files => {
-                let mut hasher = Hasher::default();
-                for file in files {
-                    hasher.update(format!("{}\n", file.sha256).as_bytes());
-                }
-                hasher.digest()
-            }
-        };
+        let digests: Vec<_> = files.iter().map(|file| file.sha256).collect();
+        let sha256 = digest_of_digests(&digests);
         Self {
             reference: reference.to_string(),
             bytes: files.iter().map(|file| file.bytes).sum(),

@@ -1,4 +1,4 @@
-//! From an asynchronous source to a blocking reader: a thread reads ahead, a bounded channel holds it back.
+//! From a file or a pipe to a blocking reader: a thread reads ahead, a bounded channel holds it back.
 
 use std::io::{self, BufRead, Read};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -12,9 +12,9 @@ use tokio::sync::oneshot;
 
 use crate::digest::Hasher;
 use crate::error::{Problem, SourceError};
+use crate::local::LocalSource;
 use crate::progress::Progress;
 use crate::reference::Reference;
-use crate::source::{Source, StoredBytes};
 
 /// Chunks read ahead. With chunks of 1 MiB it bounds what a slow reader makes us hold.
 const READ_AHEAD: usize = 4;
@@ -28,7 +28,7 @@ enum Delivery {
 
 type Handed = Result<Delivery, Problem>;
 
-/// The bytes as they are stored at a source. Dropping it ends the transfer.
+/// The bytes as they are stored. Dropping it ends the transfer.
 pub(crate) struct Stored {
     reference: Reference,
     deliveries: Receiver<Handed>,
@@ -41,7 +41,7 @@ pub(crate) struct Stored {
 
 impl Stored {
     /// Starts to read from a source, and waits until it is open.
-    pub(crate) fn open(reference: &Reference, source: impl Source) -> Result<Self, SourceError> {
+    pub(crate) fn open(reference: &Reference, source: LocalSource) -> Result<Self, SourceError> {
         let fail = |problem| SourceError::new(reference.clone(), problem);
         let runtime = Builder::new_current_thread()
             .enable_all()
@@ -138,7 +138,7 @@ impl Read for Stored {
 /// Reads until the end, a failure, or nobody wants any more.
 fn read_ahead(
     runtime: Runtime,
-    source: impl Source,
+    source: LocalSource,
     sender: &SyncSender<Handed>,
     unwanted: oneshot::Receiver<()>,
 ) {
@@ -155,7 +155,7 @@ fn read_ahead(
     runtime.shutdown_background();
 }
 
-async fn deliver(source: impl Source, sender: &SyncSender<Handed>) -> Result<(), Problem> {
+async fn deliver(source: LocalSource, sender: &SyncSender<Handed>) -> Result<(), Problem> {
     // The thread has nothing to do but this, so a full channel may block it.
     let hand_over = |delivery| sender.send(Ok(delivery)).map_err(|_| Problem::Stopped);
     let mut stored = source.open().await?;

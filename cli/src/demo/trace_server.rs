@@ -14,9 +14,10 @@ impl TraceServer {
     pub(super) fn start(name: &str, bytes: &'static [u8]) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let url = format!("http://{}/{name}", listener.local_addr()?);
+        let name = name.to_owned();
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                if let Err(error) = answer(&stream, bytes) {
+                if let Err(error) = answer(&stream, &name, bytes) {
                     tracing::debug!(%error, "a client of the demo's trace left early");
                 }
             }
@@ -30,16 +31,21 @@ impl TraceServer {
     }
 }
 
-fn answer(mut stream: &TcpStream, bytes: &[u8]) -> io::Result<()> {
+fn answer(mut stream: &TcpStream, name: &str, bytes: &[u8]) -> io::Result<()> {
     let mut head = BufReader::new(stream);
+    let mut request = String::new();
+    head.read_line(&mut request)?;
     let mut line = String::new();
-    // The request's head ends with an empty line; whatever it asks for, there is one file.
+    // The head of a request ends with an empty line.
     while head.read_line(&mut line)? > 2 {
         line.clear();
     }
+    if request.split(' ').nth(1) != Some(&format!("/{name}")) {
+        return stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    }
     write!(
         stream,
-        "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: {0}\r\nETag: \"{0}\"\r\nConnection: close\r\n\r\n",
         bytes.len()
     )?;
     stream.write_all(bytes)

@@ -6,18 +6,18 @@ mod table;
 use std::convert::Infallible;
 
 use reprise_contract::Digest;
-use reprise_contract::summary::DatasetFile;
-use reprise_crds::document::{self, Overrides};
-use reprise_crds::{Dataset, FieldPath};
+use reprise_contract::summary::{DatasetFile, Pin};
+use reprise_crds::Dataset;
 use reprise_dataset::inspection::Warning;
 use reprise_dataset::{Inspection, Inspector};
 use serde::Serialize;
 
 use crate::args::InspectArguments;
+use crate::dataset::dataset;
 use crate::exit::{Done, Failure};
 use crate::interrupt::Interrupt;
 use crate::output::{print, print_json};
-use crate::prepare::{Known, TraceInput};
+use crate::prepare::{FormatChoice, Known, TraceInput};
 use crate::terminal;
 
 /// What was read, and what is in it.
@@ -27,6 +27,8 @@ struct Inspected {
     source: String,
     format: &'static str,
     is_format_detected: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pin: Option<Pin>,
     bytes: u64,
     sha256: Digest,
     trace_sha256: Digest,
@@ -38,7 +40,7 @@ struct Inspected {
 
 /// Reads a trace as a run would, and says what is in it.
 pub(crate) fn inspect(arguments: &InspectArguments) -> Result<Done, Failure> {
-    let dataset = dataset(arguments)?;
+    let dataset = dataset(&arguments.dataset)?;
     let inspected = read(&dataset, &Interrupt::listen()?)?;
     if arguments.json {
         print_json(&inspected)?;
@@ -48,39 +50,30 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<Done, Failure> {
     Ok(Done::Shown)
 }
 
-fn dataset(arguments: &InspectArguments) -> Result<Dataset, Failure> {
-    let field = |name| FieldPath::spec().key("dataset").key(name);
-    let mut overrides = Overrides::parse(&arguments.set).map_err(Failure::input)?;
-    overrides.push("REFERENCE", field("source"), arguments.source.as_str());
-    if let Some(format) = &arguments.format {
-        overrides.push("--format", field("format"), format.as_str());
-    }
-    document::dataset(&overrides).map_err(Failure::input)
-}
-
 fn read(dataset: &Dataset, interrupt: &Interrupt) -> Result<Inspected, Failure> {
-    let input = TraceInput::open(dataset)?;
-    let (format, is_format_detected) = (input.format.name(), input.is_format_detected);
+    let input = TraceInput::open(dataset, None, &|_| Ok(()), interrupt)?;
+    let (format, format_choice) = (input.format.name(), input.format_choice);
     let mut inspector = Inspector::default();
     let Known {
         facts,
         source,
         files,
-        layout_warnings,
+        record,
     } = input.read::<Infallible>(interrupt, &mut |turn| {
         inspector.add(&turn);
         Ok(())
     })?;
     let mut inspection = inspector.finish(&facts);
-    let layout = layout_warnings.iter().map(|found| Warning {
+    let of_source = record.warnings.iter().map(|found| Warning {
         code: found.code(),
         message: found.to_string(),
     });
-    inspection.warnings.splice(0..0, layout);
+    inspection.warnings.splice(0..0, of_source);
     Ok(Inspected {
         source: source.reference,
         format,
-        is_format_detected,
+        is_format_detected: format_choice == FormatChoice::Detected,
+        pin: record.pin,
         bytes: source.bytes,
         sha256: source.sha256,
         trace_sha256: source.trace_sha256,

@@ -1,46 +1,63 @@
-//! The trace that a spec names, opened, with its format known.
+//! The trace that a spec names: on this machine, with its format known, and ready to be read.
 
 use std::io::BufRead;
 
 use reprise_content::Turn;
 use reprise_contract::summary::DatasetFile;
-use reprise_crds::{Dataset, TraceFormat, UnknownColumns};
+use reprise_crds::{Api, Dataset, TraceFormat, UnknownColumns};
 use reprise_dataset::{
     Facts, Format, HeaderName, Options, ParquetShard, ParquetTrace, ReadError, TimestampUnit,
 };
-use reprise_source::{LayoutWarning, LocalFile, LocalTrace, Provenance, Reference, SourceError, Trace};
+use reprise_source::{FetchedFile, Pinned, Provenance, Reference, SourceError, Trace, is_parquet};
 
+use super::first_record::{self, Times};
 use super::parquet;
 use super::progress::Reading;
+use super::source::{Checked, OnMachine, Record};
+use super::waiting::Waiting;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 
 /// A trace that is open, with its format and the options to read it with.
 pub(crate) struct TraceInput {
-    pub(crate) reference: Reference,
+    reference: Reference,
     pub(crate) format: Format,
-    pub(crate) is_format_detected: bool,
-    options: Options,
+    pub(crate) format_choice: FormatChoice,
+    pub(crate) options: Options,
     records: Records,
+    record: Record,
+    /// What was fetched stays in the cache for as long as it is read.
+    files: Vec<FetchedFile>,
+}
+
+/// Who named the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FormatChoice {
+    /// The spec.
+    Spec,
+    /// The manifest or sidecar.
+    Manifest,
+    /// Nobody: the first record shows it.
+    Detected,
 }
 
 /// What is known of a trace once it was read.
 pub(crate) struct Known {
     pub(crate) facts: Facts,
     pub(crate) source: Provenance,
-    /// Its files, where it has several.
+    /// Its files, where it was fetched or has several.
     pub(crate) files: Vec<DatasetFile>,
-    /// What to know of how they were chosen.
-    pub(crate) layout_warnings: Vec<LayoutWarning>,
+    /// Where it came from.
+    pub(crate) record: Record,
 }
+
+/// Whether a trace may have times, or must have them; asked before it is downloaded.
+pub(crate) type CheckTimes<'a> = &'a dyn Fn(Times) -> Result<(), Failure>;
 
 /// What the records are read from.
 enum Records {
     Lines(Box<Trace>),
-    Rows {
-        trace: ParquetTrace,
-        warnings: Vec<LayoutWarning>,
-    },
+    Rows(ParquetTrace),
 }
 
 /// Why reading stops before the end of the trace.
@@ -53,23 +70,49 @@ enum Stop<E: std::error::Error> {
 }
 
 impl TraceInput {
-    /// Opens the trace. Where the spec names no format, the first record of a local file tells it; a remote trace is never
-    /// guessed.
-    pub(crate) fn open(dataset: &Dataset) -> Result<Self, Failure> {
-        let reference = Reference::parse(&dataset.source).map_err(Failure::input)?;
-        let options = options(dataset)?;
-        if dataset.format.is_none() && reference.local_path().is_none() {
-            return Err(no_format(
-                &reference,
-                "its format is not given, and the format of a remote trace is never guessed",
-            ));
+    /// Checks access, looks at the first record of a remote trace, fetches what is not there yet, and opens it.
+    ///
+    /// Where neither spec nor manifest name a format, the first record of a local file tells it; that of a remote trace is
+    /// never guessed.
+    pub(crate) fn open(
+        dataset: &Dataset,
+        api: Option<Api>,
+        check_times: CheckTimes<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<Self, Failure> {
+        let waiting = Waiting::new(interrupt)?;
+        let checked = Checked::new(dataset, api, &waiting)?;
+        let declared = declared_format(dataset, &checked.pinned)?;
+        let options = options(dataset, &checked.pinned)?;
+        match declared {
+            Some((format, _)) => check_format(format, &options, &checked.pinned)?,
+            None if checked.pinned.is_local() => {}
+            None => {
+                return Err(no_format(
+                    checked.pinned.reference(),
+                    "its format is not given, and the format of a remote trace is never guessed",
+                ));
+            }
         }
-        let mut records = Records::open(&reference)?;
-        let (format, is_format_detected) = match dataset.format {
-            Some(format) => (chosen(format), false),
-            None => (records.detect(&reference)?, true),
+        if let Some((format, _)) = declared
+            && !checked.pinned.is_local()
+            && let Some(times) = first_record::look(&checked, format, &options, &waiting)?
+        {
+            check_times(times)?;
+        }
+        let are_parquet = checked.pinned.is_parquet();
+        let OnMachine {
+            reference,
+            fetched,
+            record,
+        } = checked.fetch(&waiting)?;
+        let files = fetched.files().to_vec();
+        let mut records = Records::open(&reference, &files, are_parquet)?;
+        let (format, format_choice) = match declared {
+            Some(declared) => declared,
+            None => (records.detect(&reference)?, FormatChoice::Detected),
         };
-        if let Records::Rows { .. } = records {
+        if let Records::Rows(_) = records {
             format
                 .check_reads_parquet()
                 .map_err(|error| unusable(&reference, &error))?;
@@ -80,9 +123,11 @@ impl TraceInput {
         Ok(Self {
             reference,
             format,
-            is_format_detected,
+            format_choice,
             options,
             records,
+            record,
+            files,
         })
     }
 
@@ -99,61 +144,67 @@ impl TraceInput {
             sink(turn).map_err(Stop::Sink)
         };
         let (reference, format, options) = (&self.reference, self.format, &self.options);
-        match self.records {
+        let is_fetched = self.record.pin.is_some();
+        let (facts, read) = match self.records {
             Records::Lines(mut trace) => {
                 let reading = Reading::show(reference, trace.progress());
                 let facts = reprise_dataset::read(format, &mut *trace, options, &mut checked)
                     .map_err(|error| failure(reference, error))?;
                 let source = trace.finish().map_err(Failure::input)?;
                 drop(reading);
-                Ok(Known {
-                    facts,
-                    source,
-                    files: Vec::new(),
-                    layout_warnings: Vec::new(),
-                })
+                (facts, vec![source])
             }
-            Records::Rows { trace, warnings } => {
-                let known = parquet::with_provenance(reference, &trace, interrupt, || {
-                    reprise_dataset::read_parquet(format, &trace, options, &mut checked)
-                        .map_err(|error| failure(reference, error))
-                })?;
-                Ok(Known {
-                    layout_warnings: warnings,
-                    ..known
-                })
-            }
-        }
+            Records::Rows(trace) => parquet::with_provenance(reference, &self.files, interrupt, || {
+                reprise_dataset::read_parquet(format, &trace, options, &mut checked)
+                    .map_err(|error| failure(reference, error))
+            })?,
+        };
+        Ok(Known {
+            facts,
+            files: if is_fetched || read.len() > 1 {
+                listed(&self.files, &read)
+            } else {
+                Vec::new()
+            },
+            source: match <[Provenance; 1]>::try_from(read) {
+                Ok([only]) => only,
+                Err(several) => Provenance::of_files(reference, &several),
+            },
+            record: self.record,
+        })
     }
 }
 
 impl Records {
-    fn open(reference: &Reference) -> Result<Self, Failure> {
-        if let Some(path) = reference.local_path() {
-            let LocalTrace { files, warnings } = reprise_source::find_local(path).map_err(Failure::input)?;
-            if files.iter().all(|file| file.is_parquet) {
-                let trace = ParquetTrace::of(files.into_iter().map(shard).collect());
-                return Ok(Self::Rows { trace, warnings });
-            }
+    fn open(reference: &Reference, files: &[FetchedFile], are_parquet: bool) -> Result<Self, Failure> {
+        let rows = || Self::Rows(ParquetTrace::of(files.iter().map(shard).collect()));
+        let [only] = files else {
+            return Ok(rows());
+        };
+        if are_parquet {
+            return Ok(rows());
         }
-        let mut trace = reprise_source::open(reference).map_err(Failure::input)?;
+        let mut trace = only.open().map_err(Failure::input)?;
         let start = trace
             .fill_buf()
             .map_err(|error| Failure::Input(error.to_string()))?;
-        if reprise_source::is_parquet(start) {
-            return Err(Failure::Input(format!(
-                "Cannot use {reference}: it is a Parquet file, which is read only from a plain file on this machine, not \
-                 from a server, a pipe or a compressed file. Save it as one and give its path."
-            )));
+        if !is_parquet(start) {
+            return Ok(Self::Lines(Box::new(trace)));
         }
-        Ok(Self::Lines(Box::new(trace)))
+        if trace.is_plain() && only.path().is_file() {
+            return Ok(rows());
+        }
+        Err(Failure::Input(format!(
+            "Cannot use {reference}: it is a Parquet file in a pipe or a compressed file, which is read only as a plain file. \
+             Save or publish it as one."
+        )))
     }
 
     /// The format that the first record looks like.
     fn detect(&mut self, reference: &Reference) -> Result<Format, Failure> {
         let first = match self {
             Self::Lines(trace) => first_line(trace)?,
-            Self::Rows { trace, .. } => trace
+            Self::Rows(trace) => trace
                 .first_record()
                 .map_err(|error| unusable(reference, &error))?,
         };
@@ -167,14 +218,32 @@ impl Records {
     }
 }
 
-fn shard(file: LocalFile) -> ParquetShard {
-    ParquetShard {
-        path: file.path,
-        name: file.name,
+/// The format that the spec names, else the one that the manifest names.
+fn declared_format(dataset: &Dataset, pinned: &Pinned) -> Result<Option<(Format, FormatChoice)>, Failure> {
+    if let Some(format) = dataset.format {
+        return Ok(Some((chosen(format), FormatChoice::Spec)));
     }
+    let declared = pinned
+        .format()
+        .map(Format::from_name)
+        .transpose()
+        .map_err(Failure::input)?;
+    Ok(declared.map(|format| (format, FormatChoice::Manifest)))
 }
 
-fn unusable(reference: &Reference, error: &dyn std::error::Error) -> Failure {
+fn check_format(format: Format, options: &Options, pinned: &Pinned) -> Result<(), Failure> {
+    let reference = pinned.reference();
+    if pinned.is_parquet() {
+        format
+            .check_reads_parquet()
+            .map_err(|error| unusable(reference, &error))?;
+    }
+    options
+        .check(format)
+        .map_err(|error| Failure::Input(format!("Cannot use {reference}: {error}.")))
+}
+
+pub(super) fn unusable(reference: &Reference, error: &dyn std::error::Error) -> Failure {
     Failure::Input(format!("Cannot use {reference}: {error}"))
 }
 
@@ -214,6 +283,25 @@ fn no_format(reference: &Reference, reason: &str) -> Failure {
     ))
 }
 
+pub(super) fn shard(file: &FetchedFile) -> ParquetShard {
+    ParquetShard {
+        path: file.path().to_owned(),
+        name: file.name().to_owned(),
+    }
+}
+
+/// The files with what was read of them.
+fn listed(files: &[FetchedFile], read: &[Provenance]) -> Vec<DatasetFile> {
+    let files = files.iter().zip(read);
+    files
+        .map(|(file, read)| DatasetFile {
+            name: file.name().to_owned(),
+            bytes: read.bytes,
+            sha256: read.sha256.to_string(),
+        })
+        .collect()
+}
+
 /// The reader of a format that the spec names.
 fn chosen(format: TraceFormat) -> Format {
     match format {
@@ -222,7 +310,8 @@ fn chosen(format: TraceFormat) -> Format {
     }
 }
 
-fn options(dataset: &Dataset) -> Result<Options, Failure> {
+/// The options of the spec, and what the manifest says where the spec is silent.
+fn options(dataset: &Dataset, pinned: &Pinned) -> Result<Options, Failure> {
     let given = &dataset.options;
     let keep_headers = given
         .keep_headers
@@ -231,7 +320,7 @@ fn options(dataset: &Dataset) -> Result<Options, Failure> {
         .collect::<Result<_, _>>()
         .map_err(Failure::input)?;
     Ok(Options {
-        block_size: given.block_size,
+        block_size: given.block_size.or_else(|| pinned.block_size()),
         timestamp_unit: given.timestamp_unit.map(unit),
         keep_headers,
         unknown_columns: match given.unknown_columns {
@@ -241,7 +330,7 @@ fn options(dataset: &Dataset) -> Result<Options, Failure> {
     })
 }
 
-pub(super) fn unit(unit: reprise_crds::TimestampUnit) -> TimestampUnit {
+fn unit(unit: reprise_crds::TimestampUnit) -> TimestampUnit {
     match unit {
         reprise_crds::TimestampUnit::Seconds => TimestampUnit::Seconds,
         reprise_crds::TimestampUnit::Milliseconds => TimestampUnit::Milliseconds,

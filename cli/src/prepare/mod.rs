@@ -1,8 +1,11 @@
 //! From a reference to content that can be sent.
 
+mod first_record;
 mod input;
 mod parquet;
 mod progress;
+mod source;
+mod waiting;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,33 +13,36 @@ use std::path::Path;
 use reprise_content::store::{Content, Origin, Writer};
 use reprise_content::{Body, Piece, corpus};
 use reprise_contract::summary::DatasetFile;
-use reprise_crds::Dataset;
-use reprise_dataset::{Facts, Format};
-use reprise_source::LayoutWarning;
+use reprise_crds::{Api, Dataset};
+use reprise_dataset::{Facts, Format, Options};
 use tempfile::TempDir;
 
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 
-pub(crate) use input::{Known, TraceInput};
+pub(crate) use first_record::Times;
+use input::CheckTimes;
+pub(crate) use input::{FormatChoice, Known, TraceInput};
 pub(crate) use progress::Reading;
+pub(crate) use source::{Checked, OnMachine, Record, pin_of};
+pub(crate) use waiting::Waiting;
 
 /// Content that can be sent, and what is known of where it came from.
 pub(crate) struct Prepared {
     pub(crate) content: Content,
     pub(crate) facts: Facts,
     pub(crate) format: Format,
-    pub(crate) is_format_detected: bool,
+    pub(crate) format_choice: FormatChoice,
     pub(crate) has_corpus_text: bool,
     /// Turns without a recorded output length.
     pub(crate) turns_without_output_length: u32,
     /// Turns whose decoding a grammar constrains.
     pub(crate) constrained_turns: u32,
     pub(crate) source: reprise_source::Provenance,
-    /// The trace's files, where it has several.
+    /// The trace's files, where it was fetched or has several.
     pub(crate) files: Vec<DatasetFile>,
-    /// What to know of how they were chosen.
-    pub(crate) layout_warnings: Vec<LayoutWarning>,
+    /// Where it came from.
+    pub(crate) record: Record,
     /// Holds the content's files; they go with it.
     _folder: TempDir,
 }
@@ -44,12 +50,15 @@ pub(crate) struct Prepared {
 /// Reads the trace and builds its content inside `folder`.
 pub(crate) fn prepare(
     dataset: &Dataset,
+    api: Api,
     seed: u64,
+    check_times: CheckTimes<'_>,
     folder: &Path,
     interrupt: &Interrupt,
 ) -> Result<Prepared, Failure> {
-    let input = TraceInput::open(dataset)?;
-    let (format, is_format_detected) = (input.format, input.is_format_detected);
+    let input = TraceInput::open(dataset, Some(api), check_times, interrupt)?;
+    let (format, format_choice) = (input.format, input.format_choice);
+    let options = options_by_name(dataset, &input.options, format);
     let folder = tempfile::Builder::new().prefix(".content-").tempdir_in(folder)?;
     interrupt.owns_scratch(folder.path());
     let mut writer = Writer::create(folder.path()).map_err(anyhow::Error::from)?;
@@ -59,7 +68,7 @@ pub(crate) fn prepare(
         facts,
         source,
         files,
-        layout_warnings,
+        record,
     } = input.read(interrupt, &mut |turn| {
         turns_without_output_length += u32::from(turn.output_tokens.is_none());
         constrained_turns += u32::from(turn.is_constrained);
@@ -72,7 +81,7 @@ pub(crate) fn prepare(
     let origin = Origin {
         trace_digest: source.trace_sha256,
         format: format.name().to_owned(),
-        options: options_by_name(dataset, format),
+        options,
         corpus: corpus::NAME.to_owned(),
         seed,
     };
@@ -81,27 +90,27 @@ pub(crate) fn prepare(
         content,
         facts,
         format,
-        is_format_detected,
+        format_choice,
         has_corpus_text,
         turns_without_output_length,
         constrained_turns,
         source,
         files,
-        layout_warnings,
+        record,
         _folder: folder,
     })
 }
 
 /// The options that shaped the content, defaults filled in, by name: part of its digest.
-fn options_by_name(dataset: &Dataset, format: Format) -> BTreeMap<String, String> {
-    let options = &dataset.options;
+fn options_by_name(dataset: &Dataset, options: &Options, format: Format) -> BTreeMap<String, String> {
     let unit = options
         .timestamp_unit
-        .map_or(format.default_timestamp_unit(), input::unit);
+        .unwrap_or_else(|| format.default_timestamp_unit());
     let block_size = format
         .default_block_size()
         .map(|default| options.block_size.unwrap_or(default));
-    let mut keep: Vec<_> = options
+    let mut keep: Vec<_> = dataset
+        .options
         .keep_headers
         .iter()
         .map(|name| name.to_lowercase())

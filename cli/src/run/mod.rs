@@ -15,7 +15,7 @@ use crate::exit::{Done, Failure};
 use crate::interrupt::Interrupt;
 use crate::open_files;
 use crate::output::print;
-use crate::prepare::prepare;
+use crate::prepare::{Times, prepare};
 use folder::ResultFolder;
 
 /// Runs the job that the arguments give.
@@ -34,7 +34,20 @@ pub(crate) fn run_document(
     open_files::raise_limit();
     let spec = document.spec();
     let folder = ResultFolder::create(output.output.as_deref(), document.name())?;
-    let prepared = prepare(&spec.dataset, spec.replay.seed, folder.path(), interrupt)?;
+    // What the trace and the schedule do not agree on is known before a remote trace is downloaded.
+    let check_times = |times: Times| {
+        let load = load::load(&spec.replay, times == Times::Recorded);
+        load.map(|_| ()).map_err(Failure::input)
+    };
+    let (dataset, api) = (&spec.dataset, spec.target.api);
+    let prepared = prepare(
+        dataset,
+        api,
+        spec.replay.seed,
+        &check_times,
+        folder.path(),
+        interrupt,
+    )?;
     let planned = plan::plan(spec, &prepared, output.threads)?;
     let measured = measure::measure(planned, folder.path(), interrupt)?;
     let folder = folder.keep();

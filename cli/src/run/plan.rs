@@ -86,16 +86,11 @@ fn warnings(spec: &ReplayJobSpec, prepared: &Prepared, schedule: &schedule::Sche
     let target = &spec.target;
     let rewrites = target.model_override.is_some() || !target.model_mapping.is_empty();
     let left_out = schedule.left_out;
-    let layout = &prepared.layout_warnings;
-    let mut warnings: Vec<_> = layout
-        .iter()
+    let of_source = prepared.record.warnings.iter();
+    let of_trace = facts.warnings.iter();
+    let mut warnings: Vec<_> = of_source
         .map(|found| warning(found.code(), found.to_string()))
-        .chain(
-            facts
-                .warnings
-                .iter()
-                .map(|found| warning(found.code(), found.to_string())),
-        )
+        .chain(of_trace.map(|found| warning(found.code(), found.to_string())))
         .collect();
     let mut warn_if = |condition: bool, code: &str, message: String| {
         if condition {

@@ -16,7 +16,7 @@ use reprise_worker::StopCause;
 use super::measure::{Measured, OUTCOMES_FILE};
 use crate::exit::Failure;
 use crate::output::{print, print_json};
-use crate::prepare::Prepared;
+use crate::prepare::{FormatChoice, Prepared};
 use crate::terminal;
 
 /// Columns of a table where there is no terminal to ask.
@@ -101,16 +101,19 @@ fn dataset_provenance(prepared: &Prepared, seed: u64) -> DatasetProvenance {
     let source = &prepared.source;
     DatasetProvenance {
         reference: source.reference.clone(),
+        pin: prepared.record.pin.clone(),
+        manifest: prepared.record.manifest.clone(),
+        tokenizer: prepared.record.tokenizer.clone(),
         bytes: source.bytes,
         sha256: source.sha256.to_string(),
         compression: source.compression.to_string(),
         trace_sha256: source.trace_sha256.to_string(),
         files: prepared.files.clone(),
         format: prepared.format.name().to_owned(),
-        format_chosen_by: if prepared.is_format_detected {
-            "detected"
-        } else {
-            "spec"
+        format_chosen_by: match prepared.format_choice {
+            FormatChoice::Spec => "spec",
+            FormatChoice::Manifest => "manifest",
+            FormatChoice::Detected => "detected",
         }
         .to_owned(),
         records: u64::from(prepared.facts.records),

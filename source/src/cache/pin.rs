@@ -21,8 +21,6 @@ pub(crate) struct Remembered {
     pub(crate) found: Found,
     /// The files beside it that were there: manifests and sidecars.
     pub(crate) beside: Vec<RemoteFile>,
-    /// When this version was found last.
-    pub(crate) seen: Timestamp,
 }
 
 /// A [`Remembered`] as it is stored.
@@ -153,7 +151,6 @@ impl Pin {
                 shape,
             },
             beside: self.beside.into_iter().map(RemoteFile::from).collect(),
-            seen: self.seen,
         })
     }
 }

@@ -66,7 +66,8 @@ impl CachedPlace {
         self.remembered(|known| known == version)
     }
 
-    /// Forgets the content of a file that turned out to be damaged, so that it is fetched again.
+    /// Forgets a file and its content, as damage does.
+    #[cfg(test)]
     pub(crate) fn discard(&self, found: &Found, file: &RemoteFile) -> Result<(), Problem> {
         let discard = || {
             let FileKey { key, .. } = self.key(found, file);

@@ -49,8 +49,7 @@ impl<'a, R: Remote> Transfer<'a, R> {
         while self.total != Some(writer.length()) {
             let problem = match self.receive(&mut writer).await {
                 Ok(()) if self.total.is_none_or(|total| total == writer.length()) => break,
-                Ok(()) => self.cut(&writer),
-                Err(Problem::Cut { .. }) => self.cut(&writer),
+                Ok(()) | Err(Problem::Cut { .. }) => self.cut(&writer),
                 Err(problem) if self.is_break(&problem) => problem,
                 Err(problem) => return Err(problem),
             };

@@ -147,7 +147,7 @@ impl Partial {
     }
 
     fn try_write_all(&mut self, mut queue: Receiver<Piece>) -> io::Result<()> {
-        self.hash_what_is_there(&queue)?;
+        self.hash_what_is_there()?;
         while let Some(piece) = queue.blocking_recv() {
             match piece {
                 Piece::Bytes(bytes) => {
@@ -160,11 +160,11 @@ impl Partial {
         Ok(())
     }
 
-    /// Ends early when nobody wants it any more.
-    fn hash_what_is_there(&mut self, queue: &Receiver<Piece>) -> io::Result<()> {
+    /// To its end, whoever still wants it: pieces that are queued already go after it.
+    fn hash_what_is_there(&mut self) -> io::Result<()> {
         let mut buffer = vec![0; BUFFER];
         let mut missing = self.length;
-        while missing > 0 && queue.sender_strong_count() > 0 {
+        while missing > 0 {
             let most = usize::try_from(missing).unwrap_or(BUFFER).min(BUFFER);
             self.file.read_exact(&mut buffer[..most])?;
             self.hasher.update(&buffer[..most]);

@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn a_redirect_from_https_to_http_is_refused() {
         let [secure, plain] = ["https://a.test/x", "http://a.test/x"].map(|url| Url::parse(url).unwrap());
-        let check = |from: &Url, to| check_redirect(&Access::Ambient, &[from.clone()], to);
+        let check = |from: &Url, to| check_redirect(&Access::Ambient, std::slice::from_ref(from), to);
         assert!(matches!(check(&secure, &plain), Err(RedirectRefusal::Downgrade)));
         for (from, to) in [(&secure, &secure), (&plain, &secure), (&plain, &plain)] {
             assert!(check(from, to).is_ok());

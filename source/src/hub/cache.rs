@@ -21,6 +21,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use reprise_contract::Digest;
 
@@ -220,9 +221,12 @@ fn tag(root: &Path) -> io::Result<()> {
 
 /// Writes a small file as a whole.
 fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    /// Two threads may write the same file.
+    static WRITTEN: AtomicU64 = AtomicU64::new(0);
     create_parent(path)?;
     let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", process::id()));
+    let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+    name.push(format!(".{}-{number}.tmp", process::id()));
     let unfinished = path.with_file_name(name);
     fs::write(&unfinished, content)?;
     fs::rename(&unfinished, path)

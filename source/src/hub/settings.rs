@@ -21,7 +21,6 @@ pub(crate) struct HubSettings {
     pub(super) access: Access,
     pub(super) token: Option<Token>,
     cache: PathBuf,
-    is_offline: bool,
 }
 
 impl HubSettings {
@@ -40,7 +39,6 @@ impl HubSettings {
             access: Access::Ambient,
             token: variables.token(home.as_deref())?,
             cache,
-            is_offline: variables.is_true("HF_HUB_OFFLINE"),
         })
     }
 
@@ -55,18 +53,12 @@ impl HubSettings {
             access: Access::Anonymous(rules),
             token: None,
             cache,
-            is_offline: false,
         })
     }
 
     /// The root of the cache.
     pub(crate) fn cache(&self) -> &Path {
         &self.cache
-    }
-
-    /// Whether the network must not be touched.
-    pub(crate) fn is_offline(&self) -> bool {
-        self.is_offline
     }
 }
 

@@ -47,16 +47,6 @@ pub enum LayoutProblem {
         /// The path, relative to the manifest.
         path: String,
     },
-    /// Several files for what takes one.
-    #[error("it is a folder of {files} files, and {taker} takes a single file only. Name one{}.", such_as(example.as_slice()))]
-    SingleFileOnly {
-        /// What takes a single file only.
-        taker: String,
-        /// How many there are.
-        files: usize,
-        /// A reference to one of them.
-        example: Option<String>,
-    },
     /// Files beside the shards that could be data.
     #[error(
         "{subject} holds files beside its Parquet shards that are something else: {}. {} one shard, e.g. {example}.",

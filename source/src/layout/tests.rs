@@ -369,18 +369,6 @@ fn a_manifest_that_names_nothing_usable_is_refused() {
 }
 
 #[test]
-fn what_takes_one_file_only_refuses_several() {
-    let paths = ["data/1.parquet", "data/0.parquet"];
-    let chosen = choose_in_folder(&listing(&paths), &on_hub).unwrap();
-    insta::assert_snapshot!(
-        chosen.single(&listing(&paths), "baseten_trace", &on_hub).unwrap_err(),
-        @"it is a folder of 2 files, and baseten_trace takes a single file only. Name one, e.g. hf://datasets/acme/traces@refs%2Fconvert%2Fparquet/data/0.parquet."
-    );
-    let chosen = choose_in_folder(&listing(&paths[..1]), &on_hub).unwrap();
-    assert_eq!(chosen.single(&listing(&paths), "baseten_trace", &on_hub), Ok(0));
-}
-
-#[test]
 fn names_that_others_chose_stay_on_one_line() {
     let said = refusal(&["0.parquet", "a\nCannot use: \u{1b}[31m.csv"]);
     assert!(said.contains("a\\nCannot use: \\u{1b}[31m.csv. "), "{said}");

@@ -60,6 +60,11 @@ impl S3Settings {
         })
     }
 
+    /// The URL of the store, if it is one other than AWS; it holds no credential.
+    pub(crate) fn endpoint_text(&self) -> Option<&str> {
+        self.endpoint.as_ref().map(Endpoint::as_str)
+    }
+
     pub(super) fn endpoint(&self) -> Option<&Endpoint> {
         self.endpoint.as_ref()
     }

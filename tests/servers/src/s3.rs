@@ -3,6 +3,7 @@
 mod relay;
 
 use std::cell::RefCell;
+use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
@@ -114,11 +115,15 @@ impl S3Server {
         );
     }
 
-    /// Puts an object, with its SHA-256 for the store to keep. Its content has to be text.
-    pub fn put(&self, bucket: &str, key: &str, content: &str) -> PutObject {
+    /// Puts an object, with its SHA-256 for the store to keep.
+    pub fn put(&self, bucket: &str, key: &str, content: impl AsRef<[u8]>) -> PutObject {
+        let hexadecimal = content.as_ref().iter().fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        });
         let answer = self.call(
             "put_object",
-            &json!({"Bucket": bucket, "Key": key, "Body": content, "ChecksumAlgorithm": "SHA256"}),
+            &json!({"Bucket": bucket, "Key": key, "Body": {"hexadecimal": hexadecimal}, "ChecksumAlgorithm": "SHA256"}),
         );
         PutObject {
             etag: answer["ETag"].as_str().expect("an entity tag").to_owned(),

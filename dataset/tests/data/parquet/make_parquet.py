@@ -197,7 +197,7 @@ def folders():
         (HERE / f"spark/.{name}.crc").write_bytes(b"crc\0")
     (HERE / "spark/_SUCCESS").write_bytes(b"")
     (HERE / "spark/_committed_1").write_text("{}")
-    (HERE / "spark/aiperf.json").write_text("{}")
+    (HERE / "spark/aiperf.json").write_text('{"path": ".", "format": "mooncake_trace"}\n')
 
     write("configs/default/train-00000-of-00001.parquet", table([{"text_input": "deep"}]))
     write("hive/day=1/part-0.parquet", table([{"text_input": "1"}]))

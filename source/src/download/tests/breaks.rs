@@ -64,7 +64,7 @@ async fn a_server_without_ranges_starts_again() {
     let bytes = sample(1_000_000);
     fs::write(nginx.folder().join("x"), &bytes).unwrap();
     let case = Case::new(&nginx.url("x")).await;
-    fs::write(case.partial(), &sample(400_000)).unwrap();
+    fs::write(case.partial(), sample(400_000)).unwrap();
     assert!(case.fetched().await == bytes);
     assert_eq!(case.progress.transferred(), 1_000_000);
     assert_eq!(case.progress.bytes(), 1_000_000);
@@ -170,4 +170,16 @@ async fn a_dropped_download_keeps_what_has_come() {
     drop(fetch);
     assert!(case.fetched().await == bytes);
     assert_eq!(starts(&server), [0, 120_000]);
+}
+
+#[tokio::test]
+async fn what_comes_while_the_kept_part_is_hashed_goes_after_it() {
+    let bytes = sample(24_000_000);
+    let stored = bytes.clone();
+    let server = Server::start(move |request, stream| serve_rest(stream, request, &stored, TAG, 1 << 20));
+    let case = Case::new(&server.url("/x")).await;
+    fs::write(case.partial(), &bytes[..bytes.len() - 10]).unwrap();
+    let kept = case.fetch(None).await.unwrap();
+    assert!(fs::read(&kept.path).unwrap() == bytes);
+    assert_eq!(kept.sha256, Some(sha256(&bytes)));
 }

@@ -11,6 +11,7 @@ use crate::hub::listing::split;
 use crate::hub::problem::HubProblem;
 use crate::hub::source::found;
 use crate::remote::{Found, RemoteFile, Shape};
+use crate::version::Version;
 
 impl HubCache {
     /// The access check, answered by the cache: the commit that a branch or tag stood for last, and the files that are
@@ -37,6 +38,20 @@ impl HubCache {
             return Err(HubProblem::NotCached.into());
         };
         Ok(found(&self.path, commit, shape))
+    }
+
+    /// A file beside the one that was found, if the cache has it.
+    pub(crate) fn beside_offline(&self, found: &Found, name: &str) -> Result<Option<RemoteFile>, Problem> {
+        let (Shape::File(named), Some(Version::Commit(commit))) = (&found.shape, &found.version) else {
+            return Ok(None);
+        };
+        let snapshot = self.snapshot(commit);
+        let folder = split(&named.location).0;
+        let path = snapshot.join(folder).join(name);
+        if !path.is_file() {
+            return Ok(None);
+        }
+        Ok(Some(file(&snapshot, &path, folder)?))
     }
 
     fn commit_offline(&self) -> Option<String> {

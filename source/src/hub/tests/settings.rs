@@ -125,18 +125,3 @@ fn what_cannot_be_used_is_named() {
         "{problem}"
     );
 }
-
-#[test]
-fn offline_is_said_in_several_ways() {
-    for (value, expected) in [
-        ("1", true),
-        ("true", true),
-        ("ON", true),
-        ("0", false),
-        ("", false),
-        ("no", false),
-    ] {
-        let settings = of(&[("HOME", "/h"), ("HF_HUB_OFFLINE", value)]).unwrap();
-        assert_eq!(settings.is_offline(), expected, "{value}");
-    }
-}

@@ -20,7 +20,7 @@ fn content() -> String {
 fn store() -> S3Server {
     let server = S3Server::start();
     server.make_bucket("private");
-    server.put("private", "a folder/chat é.jsonl", &content());
+    server.put("private", "a folder/chat é.jsonl", content());
     server
 }
 
@@ -85,7 +85,7 @@ async fn presigned_urls_are_read_byte_for_byte_and_by_get_alone() {
     let head = reqwest::Client::new().head(&url).send().await.unwrap();
     assert_eq!(head.status(), 403);
 
-    server.put("private", "a folder/chat é.jsonl", &content().replace('0', "1"));
+    server.put("private", "a folder/chat é.jsonl", content().replace('0', "1"));
     let problem = match source.read(&found, file, span).await {
         Ok(body) => drain(body).await.unwrap_err(),
         Err(problem) => problem,

@@ -24,6 +24,8 @@ def do(clients, call):
         return clients["signing"].generate_presigned_url(
             "get_object", Params=arguments["params"], ExpiresIn=arguments["seconds"]
         )
+    if "Body" in arguments:
+        arguments["Body"] = bytes.fromhex(arguments["Body"]["hexadecimal"])
     answer = getattr(clients["direct"], call["method"])(**arguments)
     answer.pop("ResponseMetadata")
     return answer
