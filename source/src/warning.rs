@@ -17,8 +17,6 @@ pub enum SourceWarning {
     Unversioned,
     /// The network was not to be used, and the reference names no version.
     NewestKept,
-    /// A presigned URL stops working soon.
-    ExpiresSoon,
 }
 
 impl SourceWarning {
@@ -33,7 +31,6 @@ impl SourceWarning {
             Self::Layout(warning) => warning.code(),
             Self::Unversioned => "SourceUnversioned",
             Self::NewestKept => "SourceNotAsked",
-            Self::ExpiresSoon => "UrlExpiresSoon",
         }
     }
 }
@@ -51,7 +48,6 @@ impl fmt::Display for SourceWarning {
                 "Offline: the newest version in the cache is used, and the source may have a newer one. Name a version to \
                  choose one.",
             ),
-            Self::ExpiresSoon => f.write_str("The presigned URL stops working within an hour."),
         }
     }
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use reprise_content::corpus;
 use reprise_content::schedule::Load;
 use reprise_contract::Summary;
-use reprise_contract::summary::{DatasetProvenance, Host, Provenance};
+use reprise_contract::summary::{DatasetProvenance, Host, PinnedBy, Provenance};
 use reprise_crds::document::Document;
 use reprise_crds::{ReplayJobSpec, Results, Schedule, TraceFormat};
 use reprise_dataset::Format;
@@ -82,6 +82,11 @@ fn effective_spec(
 ) -> Result<serde_json::Value, serde_json::Error> {
     let mut shown = spec.clone();
     shown.dataset.source.clone_from(&prepared.source.reference);
+    if let Some(pin) = &prepared.record.pin
+        && pin.pinned_by != PinnedBy::Reference
+    {
+        shown.dataset.version.clone_from(&pin.version);
+    }
     shown.dataset.format = Some(match prepared.format {
         Format::MooncakeTrace => TraceFormat::MooncakeTrace,
         Format::WorkloadTrace => TraceFormat::WorkloadTrace,

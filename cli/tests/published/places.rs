@@ -108,3 +108,33 @@ fn what_the_log_names_runs_the_same_again() {
     assert_eq!(machine.fetched(&[&canonical]), TRACE);
     assert_eq!(machine.fetched(&["hf://acme/traces/chat.jsonl"]), LONGER_TRACE);
 }
+
+#[test]
+fn the_job_as_it_ran_runs_the_same_version_again() {
+    let hub = Hub::start();
+    let machine = Machine::new().with_hub(&hub);
+    let commit = hub.dataset("acme/traces").commit([("chat.jsonl", TRACE)]);
+    let (first, bodies) = machine.replay(
+        "hf://acme/traces/chat.jsonl",
+        &["--format", "mooncake_trace", "-o", "first"],
+    );
+    assert_eq!(first.spec["dataset"]["version"], commit.as_str());
+    hub.dataset("acme/traces").commit([("chat.jsonl", LONGER_TRACE)]);
+    let endpoint = endpoint();
+    let target = format!("target.urls=[\"{}\"]", endpoint.url());
+    machine.shown(&[
+        "run",
+        "first/effective-spec.yaml",
+        "--set",
+        &target,
+        "-o",
+        "second",
+    ]);
+    let mut again: Vec<_> = endpoint
+        .arrivals()
+        .into_iter()
+        .map(|arrival| arrival.body_sha256)
+        .collect();
+    again.sort();
+    assert_eq!(again, bodies);
+}
