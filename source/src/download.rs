@@ -14,6 +14,7 @@ use reprise_contract::Digest;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
+use crate::digest::digest_of_file;
 use crate::error::Problem;
 use crate::http::retry::Retry;
 use crate::progress::FileProgress;
@@ -37,6 +38,34 @@ pub(crate) struct Download<'a, R> {
     retry: Retry,
 }
 
+/// A file that was there already, if it is what the manifest says now: the manifest may be newer than the file, and the
+/// file may have been damaged since.
+pub(crate) async fn check_kept(kept: Kept, declared: Option<Digest>) -> Result<Kept, Problem> {
+    let Some(declared) = declared else {
+        return Ok(kept);
+    };
+    let actual = digest_of_kept(&kept).await?;
+    if actual == declared {
+        return Ok(kept);
+    }
+    Err(if kept.sha256 == Some(declared) {
+        Problem::CopyDamaged(kept.path)
+    } else {
+        Problem::Download(DownloadProblem::Digest {
+            actual,
+            expected: declared,
+            origin: DigestOrigin::Manifest,
+        })
+    })
+}
+
+/// The digest that a kept file has now.
+pub(crate) async fn digest_of_kept(kept: &Kept) -> Result<Digest, Problem> {
+    let path = kept.path.clone();
+    let hashed = spawn_blocking(move || digest_of_file(&path)).await;
+    hashed.map_err(|_| Problem::Stopped)?.map_err(Problem::from_file)
+}
+
 /// What the store has to offer.
 enum Offer {
     Kept(Kept),
@@ -56,7 +85,7 @@ impl<'a, R: Remote> Download<'a, R> {
     /// One file of what was found; from the store if it has this version of it. While another process downloads the same,
     /// this one waits, and takes over if the other one ends without it.
     ///
-    /// `declared` is the digest that the manifest gives. A file that the store has is not hashed again.
+    /// `declared` is the digest that the manifest gives. A file that the store has is hashed again only for that.
     ///
     /// # Errors
     ///
@@ -68,7 +97,7 @@ impl<'a, R: Remote> Download<'a, R> {
         mut progress: FileProgress,
     ) -> Result<Kept, Problem> {
         let kept = match self.offer(file, &mut progress).await? {
-            Offer::Kept(kept) => kept,
+            Offer::Kept(kept) => check_kept(kept, declared).await?,
             Offer::Claim(claim) => {
                 let transfer = Transfer::new(self.remote, self.found, file, &mut progress);
                 let written = transfer.run(claim, self.retry).await?;

@@ -250,11 +250,8 @@ pub enum Problem {
     )]
     NotKept,
     /// The copy in the cache is not what was fetched.
-    #[error(
-        "its copy in the cache was changed after it was fetched. Run `reprise cache verify`, which removes damaged copies, \
-         and try again."
-    )]
-    CopyDamaged,
+    #[error("its copy in the cache was changed after it was fetched. Remove {} and run again.", .0.display())]
+    CopyDamaged(PathBuf),
     /// Reading was given up without a cause that is known here; the cause was given earlier.
     #[error("reading stopped before its end. Start again.")]
     Stopped,

@@ -5,11 +5,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use reprise_contract::Digest;
-use tokio::task::spawn_blocking;
 
 use crate::cache::{Cache, CacheSettings, PlaceKey};
-use crate::digest::digest_of_file;
-use crate::download::Download;
+use crate::download::{Download, check_kept, digest_of_kept};
 use crate::error::{Problem, SourceError};
 use crate::fetched::{Fetched, FetchedFile};
 use crate::hub::HubCache;
@@ -259,14 +257,14 @@ async fn fetch_or_find(
     file: &RemoteFile,
     progress: FileProgress,
 ) -> Result<Kept, Problem> {
-    match &pinned.origin {
-        Some(origin) => {
-            let store = Arc::clone(keeping) as Arc<dyn Store>;
-            let download = Download::new(&**origin, store, &pinned.found);
-            download.file(file, pinned.declared_sha256(), progress).await
-        }
-        None => keeping.find(&pinned.found, file)?.ok_or(Problem::NotKept),
-    }
+    let declared = pinned.declared_sha256();
+    let Some(origin) = &pinned.origin else {
+        let kept = keeping.find(&pinned.found, file)?.ok_or(Problem::NotKept)?;
+        return check_kept(kept, declared).await;
+    };
+    let store = Arc::clone(keeping) as Arc<dyn Store>;
+    let download = Download::new(&**origin, store, &pinned.found);
+    download.file(file, declared, progress).await
 }
 
 /// The digest of a file whose store has none on record: small ones of the hub. What is on this machine anyway is hashed
@@ -275,10 +273,7 @@ async fn digest(kept: &Kept, is_local: bool) -> Result<Option<Digest>, Problem> 
     if is_local || kept.sha256.is_some() {
         return Ok(kept.sha256);
     }
-    let path = kept.path.clone();
-    let hashing = spawn_blocking(move || digest_of_file(&path)).await;
-    let digest = hashing.map_err(|_| Problem::Stopped)?;
-    digest.map(Some).map_err(Problem::from_file)
+    digest_of_kept(kept).await.map(Some)
 }
 
 /// The version that a reference to an object names.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use reprise_contract::Digest;
 
@@ -39,6 +39,7 @@ pub(crate) fn open(
     };
     Ok(Trace {
         reference: reference.clone(),
+        path: path.to_owned(),
         expected,
         progress,
         content,
@@ -50,6 +51,7 @@ pub(crate) fn open(
 /// Errors of reading are [`SourceError`]s inside an [`io::Error`]; [`SourceError::behind`] finds them.
 pub struct Trace {
     reference: Reference,
+    path: PathBuf,
     expected: Option<Digest>,
     progress: Progress,
     content: Content,
@@ -113,7 +115,7 @@ impl Trace {
             return Err(SourceError::new(self.reference, Problem::Stopped));
         };
         if self.expected.is_some_and(|expected| expected != sha256) {
-            return Err(SourceError::new(self.reference, Problem::CopyDamaged));
+            return Err(SourceError::new(self.reference, Problem::CopyDamaged(self.path)));
         }
         Ok(Provenance {
             reference: self.reference.to_string(),

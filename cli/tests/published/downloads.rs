@@ -55,6 +55,15 @@ fn partial_bytes(folder: &Path) -> u64 {
     sizes.sum()
 }
 
+/// Changes a kept copy of [`TRACE`] without changing its length.
+fn damage(path: &Path) {
+    let mut permissions = path.metadata().unwrap().permissions();
+    #[allow(clippy::permissions_set_readonly_false, reason = "a file of this test")]
+    permissions.set_readonly(false);
+    std::fs::set_permissions(path, permissions).unwrap();
+    std::fs::write(path, TRACE.replace("1200", "1201")).unwrap();
+}
+
 #[test]
 fn a_second_run_downloads_nothing() {
     let (hub, store, nginx) = (Hub::start(), S3Server::start(), Nginx::start(""));
@@ -276,12 +285,7 @@ fn a_damaged_copy_is_noticed_and_a_wrong_digest_is_refused() {
     let machine = Machine::new();
     let url = server.url("trace.jsonl");
     let path = machine.shown(&["fetch", &url]);
-    let path = Path::new(path.trim());
-    let mut permissions = path.metadata().unwrap().permissions();
-    #[allow(clippy::permissions_set_readonly_false, reason = "a file of this test")]
-    permissions.set_readonly(false);
-    std::fs::set_permissions(path, permissions).unwrap();
-    std::fs::write(path, TRACE.replace("1200", "1201")).unwrap();
+    damage(Path::new(path.trim()));
     let refusal = machine.refusal(&["inspect", &url, "--format", "mooncake_trace"]);
     assert!(
         refusal.contains("its copy in the cache was changed after it was fetched"),
@@ -298,4 +302,64 @@ fn a_damaged_copy_is_noticed_and_a_wrong_digest_is_refused() {
         let refusal = machine.refusal(&["fetch", &server.url("other.jsonl")]);
         assert!(refusal.contains("its manifest says 0000"), "{refusal}");
     }
+}
+
+#[test]
+fn a_digest_that_is_declared_later_is_checked_wherever_the_file_is() {
+    let server = PythonServer::start();
+    put(&server.folder(), "trace.jsonl", TRACE);
+    let mut machine = Machine::new();
+    let url = server.url("trace.jsonl");
+    machine.fetched(&[&url]);
+    let manifest =
+        |path: &str, digest: &str| format!(r#"{{{path}"format": "mooncake_trace", "sha256": "{digest}"}}"#);
+    let wrong = "0".repeat(64);
+    put(
+        &server.folder(),
+        "trace.jsonl.reprise.json",
+        &manifest("", &wrong),
+    );
+    let folder = machine.path("published");
+    put(&folder, "trace.jsonl", TRACE);
+    put(
+        &folder,
+        "reprise.json",
+        &manifest(r#""path": "trace.jsonl", "#, &wrong),
+    );
+    for arguments in [
+        ["fetch", url.as_str()],
+        ["publish-check", "published"],
+        ["inspect", "published"],
+    ] {
+        let refusal = machine.refusal(&arguments);
+        assert!(refusal.contains("its manifest says 0000"), "{refusal}");
+    }
+
+    let right = machine.json(&["inspect", "published/trace.jsonl"])["sha256"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    put(
+        &server.folder(),
+        "trace.jsonl.reprise.json",
+        &manifest("", &right),
+    );
+    put(
+        &folder,
+        "reprise.json",
+        &manifest(r#""path": "trace.jsonl", "#, &right),
+    );
+    machine.shown(&["publish-check", "published"]);
+    let path = machine.shown(&["fetch", &url]);
+    machine
+        .variables
+        .push(("REPRISE_OFFLINE".to_owned(), "1".to_owned()));
+    machine.shown(&["fetch", &url]);
+    damage(Path::new(path.trim()));
+    let refusal = machine.refusal(&["fetch", &url]);
+    assert!(
+        refusal.contains("its copy in the cache was changed after it was fetched"),
+        "{refusal}"
+    );
+    assert!(refusal.contains(path.trim()), "{refusal}");
 }
