@@ -1,10 +1,13 @@
 //! Where the files of one reference are kept, whatever kind of place they come from.
 
+use std::fs;
+
 use bytes::Bytes;
 use reprise_contract::Digest;
 
 use crate::cache::CachedPlace;
 use crate::digest::Hasher;
+use crate::download::DownloadProblem;
 use crate::error::Problem;
 use crate::hub::HubCache;
 use crate::local_place::LocalPlace;
@@ -69,13 +72,10 @@ impl Keeping {
 
     /// Keeps a small file that was read whole. While another process writes it, it is left to that one.
     pub(crate) fn keep(&self, found: &Found, file: &RemoteFile, bytes: &Bytes) -> Result<(), Problem> {
-        if self.find(found, file)?.is_some() {
-            return Ok(());
-        }
         let Some(claim) = self.claim(found, file)? else {
             return Ok(());
         };
-        std::fs::write(&claim.partial, bytes).map_err(Problem::from_file)?;
+        fs::write(&claim.partial, bytes).map_err(|error| DownloadProblem::of_write(error, &claim.partial))?;
         let mut hasher = Hasher::default();
         hasher.update(bytes);
         self.publish(found, file, claim, hasher.digest()).map(|_| ())

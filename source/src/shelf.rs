@@ -28,30 +28,44 @@ impl Shelf<'_> {
         }
     }
 
-    /// The first bytes of a file, at most `limit`. They are kept when they turn out to be all of it.
+    /// The first bytes of a file, at most `limit`.
     pub(crate) async fn start(&self, found: &Found, file: &RemoteFile, limit: u64) -> Result<Bytes, Problem> {
-        if let Some(keeping) = self.keeping
-            && let Some(kept) = keeping.find(found, file)?
-        {
-            return kept.start(limit).map(Bytes::from).map_err(Problem::from_file);
+        match self.kept_start(found, file, limit)? {
+            Some(bytes) => Ok(bytes),
+            None => self.remote_start(found, file, limit).await,
         }
-        let origin = self.origin.ok_or(Problem::NotKept)?;
-        let span = Span {
-            from: 0,
-            length: Some(limit),
-        };
-        collect(origin.read(found, file, span).await?, limit).await
     }
 
     /// All bytes of a small file, which is then kept. Of one with more than `limit` only so many, and one more.
     pub(crate) async fn whole(&self, found: &Found, file: &RemoteFile, limit: u64) -> Result<Bytes, Problem> {
-        let bytes = self.start(found, file, limit + 1).await?;
+        if let Some(bytes) = self.kept_start(found, file, limit + 1)? {
+            return Ok(bytes);
+        }
+        let bytes = self.remote_start(found, file, limit + 1).await?;
         if bytes.len() as u64 <= limit
             && let Some(keeping) = self.keeping
         {
             keeping.keep(found, file, &bytes)?;
         }
         Ok(bytes)
+    }
+
+    fn kept_start(&self, found: &Found, file: &RemoteFile, limit: u64) -> Result<Option<Bytes>, Problem> {
+        let kept = self
+            .keeping
+            .map(|keeping| keeping.find(found, file))
+            .transpose()?;
+        let start = kept.flatten().map(|kept| kept.start(limit)).transpose();
+        Ok(start.map_err(Problem::from_file)?.map(Bytes::from))
+    }
+
+    async fn remote_start(&self, found: &Found, file: &RemoteFile, limit: u64) -> Result<Bytes, Problem> {
+        let origin = self.origin.ok_or(Problem::NotKept)?;
+        let span = Span {
+            from: 0,
+            length: Some(limit),
+        };
+        collect(origin.read(found, file, span).await?, limit).await
     }
 
     /// Whether a file is Parquet, as far as that can be told without reading it.

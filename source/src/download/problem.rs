@@ -68,7 +68,7 @@ impl fmt::Display for DigestOrigin {
 }
 
 impl DownloadProblem {
-    pub(super) fn of_write(error: io::Error, path: &Path) -> Self {
+    pub(crate) fn of_write(error: io::Error, path: &Path) -> Self {
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
                 Self::NoRoom {
