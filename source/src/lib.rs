@@ -20,6 +20,7 @@ mod compression;
 mod conformance;
 mod digest;
 mod download;
+mod environment;
 mod error;
 mod fetched;
 mod guard;

@@ -8,6 +8,7 @@ use reprise_contract::Digest;
 
 use crate::cache::{Cache, CacheSettings, PlaceKey};
 use crate::download::{Download, check_kept, digest_of_kept};
+use crate::environment::says_yes;
 use crate::error::{Problem, SourceError};
 use crate::fetched::{Fetched, FetchedFile};
 use crate::hub::HubCache;
@@ -283,6 +284,5 @@ fn version_id(reference: &Reference) -> Option<Version> {
 }
 
 fn is_true(name: &str) -> bool {
-    env::var(name)
-        .is_ok_and(|value| matches!(value.to_ascii_lowercase().as_str(), "1" | "true" | "yes" | "on"))
+    env::var(name).is_ok_and(|value| says_yes(&value))
 }

@@ -9,6 +9,7 @@ use url::Url;
 
 use super::problem::HubProblem;
 use super::token::{Token, TokenOrigin};
+use crate::environment::says_yes;
 use crate::guard::{Access, AddressRules};
 
 const PUBLIC_HUB: &str = "https://huggingface.co";
@@ -86,8 +87,7 @@ impl<F: Fn(&str) -> Option<String>> Variables<F> {
     }
 
     fn is_true(&self, name: &str) -> bool {
-        self.get(name)
-            .is_some_and(|value| matches!(value.to_ascii_uppercase().as_str(), "1" | "ON" | "YES" | "TRUE"))
+        self.get(name).is_some_and(|value| says_yes(&value))
     }
 
     fn home(&self) -> Option<PathBuf> {

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use crate::manifest::MANIFEST_NAMES;
+
 /// What a dataset's page, its licence and the like are named, whatever follows a dot.
 const DOCUMENTS: [&str; 7] = [
     "readme",
@@ -25,18 +27,18 @@ const EXTENSIONS: [&str; 15] = [
 /// Names of files and folders that readers of datasets leave alone: what Spark, Hive and Hugging Face write beside the
 /// data, manifests, and documentation.
 pub(crate) fn lies_beside_data(name: &str) -> bool {
-    let is_manifest = |manifest: &str| {
+    // Of the folder, or of a file in it.
+    let is_manifest = MANIFEST_NAMES.iter().any(|manifest| {
         name.strip_suffix(manifest)
             .is_some_and(|data| data.is_empty() || data.ends_with('.'))
-    };
+    });
     let lower = name.to_ascii_lowercase();
     let stem = lower.split('.').next().unwrap_or_default();
     let extension = Path::new(&lower)
         .extension()
         .and_then(|extension| extension.to_str());
     name.starts_with(['.', '_'])
-        || is_manifest("aiperf.json")
-        || is_manifest("reprise.json")
+        || is_manifest
         || DOCUMENTS.contains(&stem)
         || DESCRIPTIONS.contains(&lower.as_str())
         || extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
