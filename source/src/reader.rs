@@ -73,9 +73,7 @@ pub enum PinProblem {
 #[derive(Clone, Debug)]
 pub struct Reader {
     access: Access,
-    /// The endpoint of a hub other than the public one, for an anonymous reader.
-    hub_endpoint: Option<String>,
-    /// In place of what the environment says of the hub.
+    /// `None` for what the environment says when a reference needs it.
     hub: Option<HubSettings>,
     s3: S3Settings,
 }
@@ -87,7 +85,6 @@ impl Reader {
     pub fn of_environment(s3: S3Settings) -> Self {
         Self {
             access: Access::Ambient,
-            hub_endpoint: None,
             hub: None,
             s3,
         }
@@ -96,14 +93,22 @@ impl Reader {
     /// Reads as nobody in particular, for whoever pins on behalf of others: no credential, no proxy, nothing from the
     /// environment, files or the machine's metadata, and only what `rules` allow is connected to. `hub_endpoint` is that of
     /// a hub other than the public one.
-    #[must_use]
-    pub fn anonymous(rules: AddressRules, hub_endpoint: Option<String>, s3: S3Settings) -> Self {
-        Self {
+    ///
+    /// # Errors
+    ///
+    /// When the endpoint of the hub is no URL.
+    pub fn anonymous(
+        rules: AddressRules,
+        hub_endpoint: Option<&str>,
+        s3: S3Settings,
+    ) -> Result<Self, HubProblem> {
+        // It keeps nothing, so it has no cache.
+        let hub = HubSettings::anonymous(hub_endpoint, PathBuf::new(), rules.clone())?;
+        Ok(Self {
             access: Access::Anonymous(rules),
-            hub_endpoint,
-            hub: None,
+            hub: Some(hub),
             s3,
-        }
+        })
     }
 
     #[cfg(test)]
@@ -115,16 +120,7 @@ impl Reader {
     }
 
     pub(crate) fn hub(&self) -> Result<HubSettings, HubProblem> {
-        if let Some(hub) = &self.hub {
-            return Ok(hub.clone());
-        }
-        match &self.access {
-            Access::Ambient => HubSettings::of_environment(),
-            // It keeps nothing, so it has no cache.
-            Access::Anonymous(rules) => {
-                HubSettings::anonymous(self.hub_endpoint.as_deref(), PathBuf::new(), rules.clone())
-            }
-        }
+        self.hub.clone().map_or_else(HubSettings::of_environment, Ok)
     }
 
     pub(crate) fn s3(&self) -> &S3Settings {
@@ -285,8 +281,7 @@ mod tests {
     #[test]
     fn who_pins_for_others_reaches_public_hosts_only() {
         let s3 = S3Settings::new(Some("http://127.0.0.1:9"), None, None).unwrap();
-        let hub = Some("http://127.0.0.1:9".to_owned());
-        let reader = Reader::anonymous(AddressRules::default(), hub, s3);
+        let reader = Reader::anonymous(AddressRules::default(), Some("http://127.0.0.1:9"), s3).unwrap();
         for text in [
             "http://127.0.0.1:9/trace.jsonl",
             "http://169.254.169.254/latest/meta-data",
