@@ -15,7 +15,7 @@ use crate::args::{
 };
 use crate::exit::{Done, Failure};
 use crate::output::{print, print_json};
-use crate::prepare::Reading;
+use crate::prepare::Showing;
 use crate::terminal;
 
 /// Everything that `reprise cache ls` says.
@@ -84,7 +84,7 @@ fn prune(cache: &Cache, arguments: &CachePruneArguments) -> Result<Done, Failure
 }
 
 fn verify(cache: &Cache, arguments: &CacheVerifyArguments) -> Result<Done, Failure> {
-    let show = |progress| Reading::show(&Reference::of_path(cache.root()), progress);
+    let show = |progress| Showing::reading(&Reference::of_path(cache.root()), progress);
     let verified = if arguments.dry_run {
         cache.check(show)?
     } else {

@@ -12,7 +12,7 @@ use reprise_source::{FetchedFile, Pinned, Provenance, Reference, SourceError, Tr
 
 use super::first_record::{self, Times};
 use super::parquet;
-use super::progress::Reading;
+use super::progress::Showing;
 use super::source::{Checked, OnMachine, Record};
 use super::waiting::Waiting;
 use crate::exit::Failure;
@@ -85,7 +85,10 @@ impl TraceInput {
         let declared = declared_format(dataset, &checked.pinned)?;
         let options = options(dataset, &checked.pinned)?;
         match declared {
-            Some((format, _)) => check_format(format, &options, &checked.pinned)?,
+            Some((format, _)) => {
+                let pinned = &checked.pinned;
+                check_format(format, &options, pinned.reference(), pinned.is_parquet())?;
+            }
             None if checked.pinned.is_local() => {}
             None => {
                 return Err(no_format(
@@ -112,14 +115,8 @@ impl TraceInput {
             Some(declared) => declared,
             None => (records.detect(&reference)?, FormatChoice::Detected),
         };
-        if let Records::Rows(_) = records {
-            format
-                .check_reads_parquet()
-                .map_err(|error| unusable(&reference, &error))?;
-        }
-        options
-            .check(format)
-            .map_err(|error| Failure::Input(format!("Cannot use {reference}: {error}.")))?;
+        // Once more: now the format is known that was not declared, and so is Parquet by another name.
+        check_format(format, &options, &reference, matches!(records, Records::Rows(_)))?;
         Ok(Self {
             reference,
             format,
@@ -147,7 +144,7 @@ impl TraceInput {
         let is_fetched = self.record.pin.is_some();
         let (facts, read) = match self.records {
             Records::Lines(mut trace) => {
-                let reading = Reading::show(reference, trace.progress());
+                let reading = Showing::reading(reference, trace.progress());
                 let facts = reprise_dataset::read(format, &mut *trace, options, &mut checked)
                     .map_err(|error| failure(reference, error))?;
                 let source = trace.finish().map_err(Failure::input)?;
@@ -231,9 +228,13 @@ fn declared_format(dataset: &Dataset, pinned: &Pinned) -> Result<Option<(Format,
     Ok(declared.map(|format| (format, FormatChoice::Manifest)))
 }
 
-fn check_format(format: Format, options: &Options, pinned: &Pinned) -> Result<(), Failure> {
-    let reference = pinned.reference();
-    if pinned.is_parquet() {
+fn check_format(
+    format: Format,
+    options: &Options,
+    reference: &Reference,
+    is_parquet: bool,
+) -> Result<(), Failure> {
+    if is_parquet {
         format
             .check_reads_parquet()
             .map_err(|error| unusable(reference, &error))?;

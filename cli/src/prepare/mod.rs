@@ -23,7 +23,7 @@ use crate::interrupt::Interrupt;
 pub(crate) use first_record::Times;
 use input::CheckTimes;
 pub(crate) use input::{FormatChoice, Known, TraceInput};
-pub(crate) use progress::Reading;
+pub(crate) use progress::Showing;
 pub(crate) use source::{Checked, OnMachine, Record, pin_of};
 pub(crate) use waiting::Waiting;
 

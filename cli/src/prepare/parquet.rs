@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use reprise_dataset::Facts;
 use reprise_source::{FetchedFile, Provenance, Reference};
 
-use super::progress::Reading;
+use super::progress::Showing;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 
@@ -36,7 +36,7 @@ pub(super) fn with_provenance(
 
 fn hash(reference: &Reference, file: &FetchedFile, interrupt: &Interrupt) -> Result<Provenance, Failure> {
     let mut stored = file.open().map_err(Failure::input)?;
-    let reading = Reading::show(reference, stored.progress());
+    let reading = Showing::reading(reference, stored.progress());
     loop {
         if interrupt.is_set() {
             return Err(Failure::Cancelled);

@@ -1,7 +1,7 @@
-//! Shows how far a trace is read.
+//! Shows how far a trace is fetched and read.
 
 use std::io::IsTerminal;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -12,69 +12,69 @@ const TICK: Duration = Duration::from_millis(100);
 /// Between two lines where there is no terminal.
 const LINE_PERIOD: Duration = Duration::from_secs(10);
 
-/// Shows how far a trace is read, until it is dropped: a bar on a terminal, a line now and then elsewhere.
-pub(crate) struct Reading {
+/// Shows how far something has come, until it is dropped: a bar on a terminal, a line now and then elsewhere.
+pub(crate) struct Showing {
     stop: Sender<()>,
     watcher: Option<thread::JoinHandle<()>>,
 }
 
-impl Reading {
-    pub(crate) fn show(reference: &Reference, progress: Progress) -> Self {
+impl Showing {
+    /// Shows how far a trace is read.
+    pub(crate) fn reading(reference: &Reference, progress: Progress) -> Self {
         let name = reference.to_string();
-        Self::watch(move |stopped| {
+        let bar = bar(&name, progress.total());
+        let watched = progress.clone();
+        Self::watch(
+            bar,
+            move |bar| bar.set_position(progress.bytes()),
+            move || format!("Reading {name}: {} MiB", watched.bytes() >> 20),
+        )
+    }
+
+    /// Shows how far files are fetched.
+    pub(crate) fn fetching(reference: &Reference, progress: FetchProgress) -> Self {
+        let name = reference.to_string();
+        let bar = ProgressBar::new_spinner().with_message(name.clone());
+        let watched = progress.clone();
+        Self::watch(
+            bar,
+            move |bar| draw(bar, &progress),
+            move || line(&name, &watched),
+        )
+    }
+
+    fn watch(
+        bar: ProgressBar,
+        draw: impl Fn(&ProgressBar) + Send + 'static,
+        line: impl Fn() -> String + Send + 'static,
+    ) -> Self {
+        let (stop, stopped) = channel();
+        let watcher = thread::spawn(move || {
             if std::io::stderr().is_terminal() {
-                let bar = bar(&name, progress.total());
                 while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
-                    bar.set_position(progress.bytes());
+                    draw(&bar);
                 }
                 bar.finish_and_clear();
             } else {
                 while stopped.recv_timeout(LINE_PERIOD) == Err(RecvTimeoutError::Timeout) {
-                    eprintln!("Reading {name}: {} MiB", progress.bytes() >> 20);
+                    eprintln!("{}", line());
                 }
             }
-        })
-    }
-
-    /// Lets `watch` run until this is dropped, which it hears of.
-    fn watch(watch: impl FnOnce(Receiver<()>) + Send + 'static) -> Self {
-        let (stop, stopped) = channel();
+        });
         Self {
             stop,
-            watcher: Some(thread::spawn(move || watch(stopped))),
+            watcher: Some(watcher),
         }
     }
 }
 
-impl Drop for Reading {
+impl Drop for Showing {
     fn drop(&mut self) {
         // The watcher ends by itself only here, so it is there to hear it and has no result.
         let _ = self.stop.send(());
         if let Some(watcher) = self.watcher.take() {
             let _ = watcher.join();
         }
-    }
-}
-
-/// Shows how far files are fetched, until it is dropped: a bar on a terminal, a line now and then elsewhere.
-pub(crate) struct Fetching(#[expect(dead_code, reason = "held only to be dropped")] Reading);
-
-impl Fetching {
-    pub(crate) fn show(reference: &Reference, progress: FetchProgress) -> Self {
-        let name = reference.to_string();
-        Self(Reading::watch(move |stopped| {
-            if std::io::stderr().is_terminal() {
-                let bar = ProgressBar::new_spinner().with_message(name);
-                while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
-                    draw(&bar, &progress);
-                }
-                bar.finish_and_clear();
-            } else {
-                while stopped.recv_timeout(LINE_PERIOD) == Err(RecvTimeoutError::Timeout) {
-                    eprintln!("{}", line(&name, &progress));
-                }
-            }
-        }))
     }
 }
 

@@ -11,7 +11,7 @@ use reprise_source::{
     PinnedBy, Reference, Role, RunFacts, S3Settings, SourceWarning, Trace, Version, Wanted,
 };
 
-use super::progress::Fetching;
+use super::progress::Showing;
 use super::waiting::Waiting;
 use crate::exit::Failure;
 
@@ -100,7 +100,7 @@ impl Checked {
     /// The first file of the trace, fetched ahead of the others.
     pub(crate) fn fetch_first(&self, waiting: &Waiting<'_>) -> Result<FetchedFile, Failure> {
         let progress = FetchProgress::default();
-        let _shown = Fetching::show(self.pinned.reference(), progress.clone());
+        let _shown = Showing::fetching(self.pinned.reference(), progress.clone());
         waiting.wait(self.library.fetch_first(&self.pinned, &progress))
     }
 
@@ -130,7 +130,7 @@ impl Checked {
 
     fn fetch_one(&self, pinned: &Pinned, waiting: &Waiting<'_>) -> Result<Fetched, Failure> {
         let progress = FetchProgress::default();
-        let _shown = (!pinned.is_local()).then(|| Fetching::show(pinned.reference(), progress.clone()));
+        let _shown = (!pinned.is_local()).then(|| Showing::fetching(pinned.reference(), progress.clone()));
         waiting.wait(self.library.fetch(pinned, &progress))
     }
 
