@@ -2,31 +2,21 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod support;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use reprise_contract::Summary;
 use reprise_contract::summary::Verdict;
-use reprise_mock_endpoint::{ArrivalLog, Config, ThreadHandle, start_on_own_thread};
 use rustix::process::{Pid, Signal, kill_process};
+use support::{endpoint, stderr};
 
 const TRACE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../dataset/tests/data/mooncake_conversation_head.jsonl"
 );
-
-fn endpoint() -> ThreadHandle {
-    let arrivals = ArrivalLog {
-        digests: true,
-        ..ArrivalLog::default()
-    };
-    start_on_own_thread(Config {
-        arrivals,
-        ..Config::default()
-    })
-    .unwrap()
-}
 
 fn reprise(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_reprise"));
@@ -58,10 +48,6 @@ fn run_trace(folder: &Path, url: &str, out: &str, settings: &[&str]) -> Output {
 
 fn summary(folder: &Path) -> Summary {
     serde_json::from_slice(&std::fs::read(folder.join("summary.json")).unwrap()).unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
 }
 
 fn names_in(folder: &Path) -> Vec<String> {

@@ -55,6 +55,41 @@ fn partial_bytes(folder: &Path) -> u64 {
     sizes.sum()
 }
 
+/// A process that fetches a trace from a hub, which has sent half of it and nothing since.
+struct Halfway {
+    hub: Hub,
+    machine: Machine,
+    trace: String,
+    process: Child,
+}
+
+impl Halfway {
+    const REFERENCE: &str = "hf://acme/traces/chat.jsonl";
+
+    /// Through a trace of so many MiB.
+    fn through(mib: usize) -> Self {
+        let hub = Hub::start();
+        let machine = Machine::new().with_hub(&hub);
+        let trace = long_trace(mib);
+        hub.dataset("acme/traces")
+            .commit([("chat.jsonl", trace.as_str())]);
+        hub.plan("/repos/", 1, Fault::Stall(mib / 2 * MIB));
+        let process = machine.command(&["fetch", Self::REFERENCE]).spawn().unwrap();
+        let halfway = Self {
+            hub,
+            machine,
+            trace,
+            process,
+        };
+        wait_until("half a download", || halfway.has_come() > (mib / 4 * MIB) as u64);
+        halfway
+    }
+
+    fn has_come(&self) -> u64 {
+        partial_bytes(self.machine.folder.path())
+    }
+}
+
 /// Changes a kept copy of [`TRACE`] without changing its length.
 fn damage(path: &Path) {
     let mut permissions = path.metadata().unwrap().permissions();
@@ -101,24 +136,12 @@ fn a_second_run_downloads_nothing() {
 
 #[test]
 fn a_killed_download_goes_on_where_it_stopped() {
-    let hub = Hub::start();
-    let machine = Machine::new().with_hub(&hub);
-    let trace = long_trace(40);
-    hub.dataset("acme/traces")
-        .commit([("chat.jsonl", trace.as_str())]);
-    hub.plan("/repos/", 1, Fault::Stall(20 * MIB));
-    let mut first = machine
-        .command(&["fetch", "hf://acme/traces/chat.jsonl"])
-        .spawn()
-        .unwrap();
-    wait_until("half a download", || {
-        partial_bytes(machine.folder.path()) > 10 * MIB as u64
-    });
-    kill(&mut first, Signal::KILL);
-    hub.release();
-    hub.clear_log();
-    assert!(machine.fetched(&["hf://acme/traces/chat.jsonl"]) == trace);
-    let log = hub.log();
+    let mut halfway = Halfway::through(40);
+    kill(&mut halfway.process, Signal::KILL);
+    halfway.hub.release();
+    halfway.hub.clear_log();
+    assert!(halfway.machine.fetched(&[Halfway::REFERENCE]) == halfway.trace);
+    let log = halfway.hub.log();
     let range = log
         .iter()
         .filter(|request| request.is_storage)
@@ -152,44 +175,22 @@ fn a_killed_download_over_http_goes_on_where_it_stopped() {
 
 #[test]
 fn an_interrupt_ends_a_download_at_once_and_keeps_what_has_come() {
-    let hub = Hub::start();
-    let machine = Machine::new().with_hub(&hub);
-    let trace = long_trace(20);
-    hub.dataset("acme/traces")
-        .commit([("chat.jsonl", trace.as_str())]);
-    hub.plan("/repos/", 1, Fault::Stall(10 * MIB));
-    let mut child = machine
-        .command(&["fetch", "hf://acme/traces/chat.jsonl"])
-        .spawn()
-        .unwrap();
-    wait_until("half a download", || {
-        partial_bytes(machine.folder.path()) > 5 * MIB as u64
-    });
+    let mut halfway = Halfway::through(20);
     // The server sends nothing any more, so only an end at once is an end at all.
-    kill(&mut child, Signal::INT);
-    assert!(partial_bytes(machine.folder.path()) > 5 * MIB as u64);
-    assert!(machine.fetched(&["hf://acme/traces/chat.jsonl"]) == trace);
+    kill(&mut halfway.process, Signal::INT);
+    assert!(halfway.has_come() > 5 * MIB as u64);
+    assert!(halfway.machine.fetched(&[Halfway::REFERENCE]) == halfway.trace);
 }
 
 #[test]
 fn two_processes_transfer_once_and_one_takes_over_from_the_other() {
-    let hub = Hub::start();
-    let machine = Machine::new().with_hub(&hub);
-    let trace = long_trace(20);
-    hub.dataset("acme/traces")
-        .commit([("chat.jsonl", trace.as_str())]);
-    hub.plan("/repos/", 1, Fault::Stall(10 * MIB));
-    let fetch = || {
-        machine
-            .command(&["fetch", "hf://acme/traces/chat.jsonl"])
-            .spawn()
-            .unwrap()
-    };
-    let mut first = fetch();
-    wait_until("half a download", || {
-        partial_bytes(machine.folder.path()) > 5 * MIB as u64
-    });
-    let mut second = fetch();
+    let Halfway {
+        hub,
+        machine,
+        trace,
+        process: mut first,
+    } = Halfway::through(20);
+    let mut second = machine.command(&["fetch", Halfway::REFERENCE]).spawn().unwrap();
     wait_until("the second process's look-up", || {
         let log = hub.log();
         log.iter()

@@ -7,16 +7,18 @@ mod formats;
 mod pins;
 mod places;
 mod secrets;
+#[path = "../support/mod.rs"]
+mod support;
 mod troubleshooting;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use reprise_contract::Summary;
-use reprise_mock_endpoint::{ArrivalLog, Config, ThreadHandle, start_on_own_thread};
 use reprise_test_servers::hub::Hub;
 use reprise_test_servers::s3::{ACCESS_KEY, S3Server, SECRET_KEY};
 use serde_json::Value;
+use support::{endpoint, stderr};
 use tempfile::TempDir;
 
 /// Three records with times, as a publisher's first try looks.
@@ -140,22 +142,6 @@ impl Machine {
         bodies.sort();
         (serde_json::from_slice(&output.stdout).unwrap(), bodies)
     }
-}
-
-fn endpoint() -> ThreadHandle {
-    let arrivals = ArrivalLog {
-        digests: true,
-        ..ArrivalLog::default()
-    };
-    start_on_own_thread(Config {
-        arrivals,
-        ..Config::default()
-    })
-    .unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 fn put(folder: &Path, name: &str, content: &str) {
