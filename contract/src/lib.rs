@@ -3,6 +3,8 @@
 //! - [`credentials`]: which names stand for credentials;
 //! - [`outcome`]: what is kept of one request, and its Arrow schema (`outcomes.parquet` has the same columns);
 //! - [`histogram`]: a fixed-layout histogram that merges exactly;
+//! - [`plan`]: what a run sends, as far as it is not content;
+//! - [`protocol`]: what the dataset-manager, its workers and the operator say to each other;
 //! - [`summary`]: the result of a run, `summary.json`.
 //!
 //! Nothing here does I/O. A time is in nanoseconds since T0, the instant that offset 0 of the schedule stands for,
@@ -12,6 +14,8 @@ pub mod credentials;
 pub mod digest;
 pub mod histogram;
 pub mod outcome;
+pub mod plan;
+pub mod protocol;
 pub mod summary;
 
 pub use digest::Digest;

@@ -4,11 +4,12 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use reprise_content::schedule::Schedule;
+use reprise_contract::plan::LatePolicy;
 use reprise_contract::{Ending, NotSentReason};
 
 use crate::clock::nanos;
 use crate::control::{Control, StopCause};
-use crate::plan::{LatePolicy, Plan};
+use crate::plan::Plan;
 
 /// Decides whether a request that is due goes: not after the duration is over, and by the policy on late ones.
 pub(crate) struct Gate {

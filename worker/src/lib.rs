@@ -25,6 +25,7 @@ mod timer;
 
 pub use control::{Control, StopCause};
 pub use headers::{RequestHeaders, RequestHeadersError};
-pub use plan::{LatePolicy, Plan};
+pub use plan::Plan;
 pub use replay::{ReplayError, Replayed, replay};
+pub use reprise_contract::plan::LatePolicy;
 pub use target::{Target, TargetError};

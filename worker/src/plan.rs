@@ -6,11 +6,12 @@ use std::time::Duration;
 use reprise_content::schedule::Schedule;
 use reprise_content::store::Content;
 use reprise_content::template::Template;
+use reprise_contract::plan::LatePolicy;
 
 use crate::headers::RequestHeaders;
 use crate::target::Target;
 
-/// All that a replay needs to know. [`Template::check`] has passed for its content.
+/// All that a replay needs to know. [`reprise_content::template::check`] has passed for its content.
 pub struct Plan {
     /// What requests say.
     pub content: Content,
@@ -32,15 +33,4 @@ pub struct Plan {
     pub duration: Option<Duration>,
     /// How many threads send, one runtime each.
     pub threads: NonZeroUsize,
-}
-
-/// What to do with a request that is later than the threshold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LatePolicy {
-    /// Send it at once.
-    CatchUp,
-    /// Leave it out and count it.
-    Drop,
-    /// End the run.
-    Abort,
 }

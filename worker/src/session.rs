@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use reprise_content::schedule::Request;
 use reprise_content::store::{BodyRef, TurnRef};
-use reprise_content::template::{Exchange, Rendered};
+use reprise_content::template::{self, Exchange, Rendered};
 use reprise_contract::outcome::{Times, Tokens};
 use reprise_contract::{Ending, NotSentReason, Outcome, Phase, TokenSource};
 
@@ -114,10 +114,12 @@ impl Session<'_> {
         let Rendered {
             body,
             matched_output_tokens,
-        } = worker
-            .plan()
-            .template
-            .render(&worker.plan().content, request.turn, &self.earlier);
+        } = template::render(
+            &worker.plan().template,
+            &worker.plan().content,
+            request.turn,
+            &self.earlier,
+        );
         let asked = Asked {
             bytes: body.len() as u64,
             matched_output_tokens,

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use reprise_content::Digest;
-use reprise_content::schedule::{Load, Mode};
+use reprise_content::schedule::Load;
 use reprise_contract::Outcome;
 use reprise_contract::summary::{ScheduleProvenance, TargetProvenance, Warning};
 use reprise_report::{OutcomeFileError, OutcomeWriter};
@@ -88,13 +88,8 @@ fn keep(
 }
 
 fn schedule_provenance(plan: &Plan) -> ScheduleProvenance {
-    let mode = match plan.schedule.mode {
-        Mode::Recorded => "Recorded",
-        Mode::Rate => "Rate",
-        Mode::Concurrency(_) => "Concurrency",
-    };
     ScheduleProvenance {
-        mode: mode.to_owned(),
+        mode: plan.schedule.mode.name().to_owned(),
         hash: Digest::to_string(&plan.schedule.hash()),
         requests: plan.schedule.requests.len() as u64,
         left_out: u64::from(plan.schedule.left_out.total()),

@@ -28,7 +28,7 @@ pub(crate) fn plan(
 ) -> Result<Planned, Failure> {
     let (target, replay) = (&spec.target, &spec.replay);
     let template = template(spec)?;
-    template.check(&prepared.content).map_err(Failure::input)?;
+    template::check(&template, &prepared.content).map_err(Failure::input)?;
     let targets = target.urls.iter().map(|url| Target::parse(url, template.api));
     let headers = target
         .headers

@@ -13,6 +13,7 @@ use std::time::Duration;
 use reprise_contract::Digest;
 
 pub use build::build;
+pub use reprise_contract::plan::Mode;
 
 /// What decides when requests go.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,17 +100,6 @@ pub struct Schedule {
     pub requests: Vec<Request>,
     /// Records of the trace that are not in it.
     pub left_out: LeftOut,
-}
-
-/// What decides when requests go, without its numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Recorded times.
-    Recorded,
-    /// A rate.
-    Rate,
-    /// So many sessions at once.
-    Concurrency(NonZeroU32),
 }
 
 /// One request of a schedule.

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde_json::value::RawValue;
 
-use super::{Api, Exchange, Rendered, Template, json_string, size_hint};
+use super::{Api, Exchange, Rendered, Template, json_string, matched_output, size_hint};
 use crate::corpus::Corpus;
 use crate::store::{BodyRef, Content, PieceRef, Pieces, TurnRef};
 
@@ -45,7 +45,7 @@ pub(super) fn render(
             body.extend_from_slice(tokens.to_string().as_bytes());
         });
     }
-    let output = template.matched_output(turn).filter(|_| !limits_itself);
+    let output = matched_output(template, turn).filter(|_| !limits_itself);
     if output.is_some_and(|output| output.may_ignore_eos) {
         members.append("ignore_eos", |body| body.extend_from_slice(b"true"));
     }

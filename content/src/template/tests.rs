@@ -87,7 +87,7 @@ fn recorded() -> Body {
 }
 
 fn render(template: &Template, turns: &[Turn], index: u32, earlier: &[Exchange]) -> String {
-    String::from_utf8(template.render(&content(turns), index, earlier).body).unwrap()
+    String::from_utf8(super::render(template, &content(turns), index, earlier).body).unwrap()
 }
 
 fn words_of(body: &str) -> Vec<String> {
@@ -175,7 +175,7 @@ fn a_limit_of_the_record_itself_is_the_only_one() {
     };
     insta::assert_snapshot!(render(&template, &turns, 0, &[]), @r#"{"model":"qwen","messages":[{"role":"user","content":"Hi"}],"max_completion_tokens":3}"#);
     assert_eq!(
-        template.render(&content(&turns), 0, &[]).matched_output_tokens,
+        super::render(&template, &content(&turns), 0, &[]).matched_output_tokens,
         None
     );
 }
@@ -214,7 +214,7 @@ fn matching_the_output_length_writes_the_key_that_the_body_uses() {
     };
     insta::assert_snapshot!(render(&template, &turns, 0, &[]), @r#"{"model":"gpt-4","max_completion_tokens": 42, "x":1.50,"ignore_eos":true}"#);
     assert_eq!(
-        template.render(&content(&turns), 0, &[]).matched_output_tokens,
+        super::render(&template, &content(&turns), 0, &[]).matched_output_tokens,
         Some(42)
     );
 }
@@ -308,21 +308,22 @@ fn what_cannot_be_rendered_is_named_beforehand() {
         ..template()
     };
     assert_eq!(
-        no_model.check(&content(&[turn(4, 0, None, prompt(text("Hi"), None))])),
+        check(&no_model, &content(&[turn(4, 0, None, prompt(text("Hi"), None))])),
         Err(TemplateError::NoModel { line: 4 })
     );
-    assert_eq!(no_model.check(&content(&[turn(4, 0, None, recorded())])), Ok(()));
     assert_eq!(
-        no_model.check(&content(&[turn(
-            4,
-            0,
-            None,
-            prompt(text("Hi"), Some(r#""model":"m""#))
-        )])),
+        check(&no_model, &content(&[turn(4, 0, None, recorded())])),
         Ok(())
     );
     assert_eq!(
-        completions.check(&content(&[turn(5, 0, None, messages())])),
+        check(
+            &no_model,
+            &content(&[turn(4, 0, None, prompt(text("Hi"), Some(r#""model":"m""#)))])
+        ),
+        Ok(())
+    );
+    assert_eq!(
+        check(&completions, &content(&[turn(5, 0, None, messages())])),
         Err(TemplateError::MessagesNeedChat { line: 5 })
     );
 }

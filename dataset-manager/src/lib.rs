@@ -1,0 +1,1 @@
+//! The process in the dataset-manager pod.
