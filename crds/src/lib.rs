@@ -14,6 +14,7 @@ mod headers;
 mod nearest;
 pub mod number;
 pub mod path;
+mod s3_folder;
 mod schema;
 pub mod spec;
 mod unsupported;
@@ -24,10 +25,11 @@ pub use effective::effective;
 pub use explain::explain;
 pub use number::PositiveNumber;
 pub use path::FieldPath;
+pub use s3_folder::{S3Folder, S3FolderError};
 pub use schema::Choice;
 pub use spec::{
-    Api, Arrivals, Dataset, DatasetOptions, LatePolicy, Rate, Replay, ReplayJob, ReplayJobSpec,
-    ReplayJobStatus, Results, S3Location, Schedule, Slo, Target, TimestampUnit, TraceFormat, UnknownColumns,
-    Warmup, Window, Workers,
+    Api, Arrivals, Dataset, DatasetOptions, LatePolicy, LossPolicy, Rate, Replay, ReplayJob, ReplayJobSpec,
+    ReplayJobStatus, Results, ResultsS3, S3Location, Schedule, Slo, Target, TimestampUnit, TraceFormat,
+    UnknownColumns, Warmup, Window, Workers,
 };
 pub use validate::validate;

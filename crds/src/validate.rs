@@ -2,6 +2,7 @@
 //! use them.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use reprise_contract::credentials::is_credential_name;
 use url::Url;
@@ -11,8 +12,8 @@ use crate::duration::TimeSpan;
 use crate::headers::{self, Refusal};
 use crate::path::FieldPath;
 use crate::spec::{
-    Api, Dataset, DatasetOptions, LatePolicy, Replay, ReplayJobSpec, Schedule, Slo, Target, TraceFormat,
-    Window,
+    Api, Dataset, DatasetOptions, LatePolicy, Replay, ReplayJobSpec, Results, Schedule, Slo, Target,
+    TraceFormat, Window,
 };
 
 const NO_CREDENTIALS: &str = "Take it out. target.headersFrom, which reads a Secret, is not supported yet.";
@@ -20,6 +21,8 @@ const NO_CREDENTIALS: &str = "Take it out. target.headersFrom, which reads a Sec
 const MAX_HEADER_NAME: usize = 256;
 /// As `model` and `modelOverride` in the schema.
 const MAX_MODEL_NAME: usize = 512;
+/// The longest that a dataset-manager prepares, and that it waits for its result to be read.
+const DAY: Duration = Duration::from_hours(24);
 
 /// Every rule that `spec` breaks, in the order of the spec. Bounds and texts that the schema refuses are checked there.
 #[must_use]
@@ -34,6 +37,7 @@ pub fn validate(spec: &ReplayJobSpec) -> Vec<Problem> {
             .iter()
             .flat_map(|objectives| slo(objectives, &root.key("slo"))),
     );
+    problems.extend(results(&spec.results, &root.key("results")));
     problems
 }
 
@@ -76,6 +80,13 @@ fn dataset(dataset: &Dataset, path: &FieldPath) -> Vec<Problem> {
             Problem::new(options.key(name), format!("is not an option of {format}")).hint("Leave it out.")
         })
     }));
+    let budget = path.key("startupBudget");
+    problems.extend(positive(dataset.startup_budget, budget.clone()));
+    problems.extend(
+        dataset
+            .startup_budget
+            .and_then(|span| longer_than_a_day(span, budget)),
+    );
     problems
 }
 
@@ -211,6 +222,10 @@ fn positive(span: Option<TimeSpan>, path: FieldPath) -> Option<Problem> {
         .map(|_| Problem::new(path, "must be more than 0s"))
 }
 
+fn longer_than_a_day(span: TimeSpan, path: FieldPath) -> Option<Problem> {
+    (span.get() > DAY).then(|| Problem::new(path, "must be at most 24h"))
+}
+
 fn replay(replay: &Replay, path: &FieldPath) -> Vec<Problem> {
     let mut problems = schedule(replay, path);
     problems.extend(
@@ -312,6 +327,20 @@ fn slo(slo: &Slo, path: &FieldPath) -> Vec<Problem> {
         .into_iter()
         .filter_map(|(name, span)| positive(span, path.key(name)))
         .collect()
+}
+
+fn results(results: &Results, path: &FieldPath) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    problems.extend(longer_than_a_day(results.hold, path.key("hold")));
+    if let Some(s3) = &results.s3 {
+        let path = path.key("s3");
+        let folder = s3.folder().err();
+        problems
+            .extend(folder.map(|error| Problem::new(path.key("url"), error.to_string()).hint(error.hint())));
+        let endpoint = s3.endpoint.as_deref();
+        problems.extend(endpoint.and_then(|text| endpoint_url(text, path.key("endpoint"))));
+    }
+    problems
 }
 
 #[cfg(test)]

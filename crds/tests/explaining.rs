@@ -24,6 +24,12 @@ fn fields_are_explained_with_type_bounds_default_and_values() {
         ("headers", "target.headers"),
         ("options", "dataset.options"),
         ("slo", "slo"),
+        ("results", "results"),
+        ("results_s3", "results.s3"),
+        ("workers", "workers"),
+        ("loss_policy", "workers.lossPolicy"),
+        ("timeout_seconds", "timeoutSeconds"),
+        ("startup_budget", "dataset.startupBudget"),
     ] {
         insta::assert_snapshot!(name, explained(path));
     }

@@ -28,6 +28,7 @@ spec:
     source: https://example.com/chat.jsonl.gz
     format: workload_trace
     options: {timestampUnit: ms, keepHeaders: [authorization], unknownColumns: Ignore}
+    startupBudget: 2h
   target:
     urls: [http://vllm.serving.svc:8000, "https://other/v1/chat/completions?x=1"]
     api: completions
@@ -49,8 +50,12 @@ spec:
     matchOutputLength: true
     seed: 9007199254740991
   slo: {ttft: 500ms, interTokenLatency: 50ms, requestLatency: 10s}
-  workers: {replicas: 4}
-  results: {perRequest: false}
+  workers: {replicas: 4, lossPolicy: Degrade}
+  results:
+    perRequest: false
+    hold: 0s
+    s3: {url: s3://perf-results/chat/, endpoint: "https://minio.internal:9000", region: eu-central-1, pathStyle: true}
+  timeoutSeconds: 7200
 status:
   anything: {goes: here}
 "#;
@@ -240,7 +245,7 @@ fn problems_of_set_name_the_argument() {
             "dataset[0]=1",
             "target.headers.authorization=Bearer s3cret",
             "target.modelOverride=",
-            "results={perRequest: true, s3: {}}",
+            "results={perRequest: true, claim: {}}",
             "replay.window.start=1s",
             "replay.window.end={a: .inf}",
             "replay.made.up=1",

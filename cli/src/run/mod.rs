@@ -54,7 +54,7 @@ pub(crate) fn run_document(
     let summary = result::summarise(document, &prepared, measured)?;
     // Shown before it is written: what was measured is not lost with a full disk.
     result::show(&summary, output.json)?;
-    result::write(&summary, &folder, spec.results)?;
+    result::write(&summary, &folder, &spec.results)?;
     if !output.json {
         print(&format!("\nResults: {}\n", folder.display()))?;
     }

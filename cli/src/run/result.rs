@@ -65,7 +65,7 @@ pub(super) fn summarise(
 }
 
 /// Writes the files of the result.
-pub(super) fn write(summary: &Summary, folder: &Path, results: Results) -> Result<(), Failure> {
+pub(super) fn write(summary: &Summary, folder: &Path, results: &Results) -> Result<(), Failure> {
     files::write_all(folder, summary)?;
     if !results.per_request {
         std::fs::remove_file(folder.join(OUTCOMES_FILE))?;

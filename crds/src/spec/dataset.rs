@@ -7,11 +7,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::absent::forbid_null;
+use crate::duration::{TimeSpan, describe_durations};
 
 /// The trace to replay and how to read it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(transform = forbid_null)]
+#[schemars(transform = forbid_null, transform = describe_durations)]
 pub struct Dataset {
     /// A reference to the trace: hf://, s3://, https:// or http://, or a local path.
     #[schemars(length(min = 1, max = 4096))]
@@ -35,6 +36,11 @@ pub struct Dataset {
     /// Where s3:// references lead. Without it they lead to AWS, or where the environment says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub s3: Option<S3Location>,
+    /// How long the dataset may take to become ready: finding its version, download, verification and building. More than 0s,
+    /// at most 24h. The dataset-manager ends by itself shortly before it is used up, and says how far it came. Unless given,
+    /// 1h; `reprise run` in one process takes the time it needs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub startup_budget: Option<TimeSpan>,
 }
 
 /// A store that speaks S3.

@@ -10,11 +10,13 @@ mod workers;
 
 pub use dataset::{Dataset, DatasetOptions, S3Location, TimestampUnit, TraceFormat, UnknownColumns};
 pub use replay::{Arrivals, LatePolicy, Rate, Replay, Schedule, Warmup, Window};
-pub use results::Results;
+pub use results::{Results, ResultsS3};
 pub use slo::Slo;
 pub use status::ReplayJobStatus;
 pub use target::{Api, Target};
-pub use workers::Workers;
+pub use workers::{LossPolicy, Workers};
+
+use std::num::NonZeroU32;
 
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -62,4 +64,10 @@ pub struct ReplayJobSpec {
     /// How many workers share the load in a cluster.
     #[serde(default)]
     pub workers: Workers,
+    /// How many seconds an attempt may take, from its start to the end of sending: preparing the dataset and waiting for
+    /// workers are part of it. Then nothing more is sent, and the run fails with a report of what was measured. Unless given,
+    /// there is no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 604_800), extend("format" = "int32"))]
+    pub timeout_seconds: Option<NonZeroU32>,
 }

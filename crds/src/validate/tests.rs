@@ -236,3 +236,49 @@ fn formats_are_called_what_they_are_written_as() {
         assert_eq!(serde_json::to_value(format).unwrap(), format.name());
     }
 }
+
+#[test]
+fn a_startup_budget_is_more_than_nothing_and_a_day_at_most() {
+    for (budget, is_right) in [("0s", false), ("1ns", true), ("24h", true), ("24h1ns", false)] {
+        let mut spec = spec();
+        spec.dataset.startup_budget = Some(budget.parse().unwrap());
+        assert_eq!(validate(&spec).is_empty(), is_right, "{budget}");
+    }
+}
+
+#[test]
+fn a_result_is_held_for_a_day_at_most() {
+    for (hold, is_right) in [("0s", true), ("24h", true), ("24h1ns", false)] {
+        let mut spec = spec();
+        spec.results.hold = hold.parse().unwrap();
+        assert_eq!(validate(&spec).is_empty(), is_right, "{hold}");
+    }
+}
+
+#[test]
+fn results_go_to_a_folder_of_a_bucket_in_a_store() {
+    let problems_of = |url: &str, endpoint: Option<&str>| {
+        let mut spec = spec();
+        spec.results.s3 = Some(crate::ResultsS3 {
+            url: url.to_owned(),
+            endpoint: endpoint.map(ToOwned::to_owned),
+            region: None,
+            path_style: None,
+        });
+        let problems = validate(&spec);
+        problems.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(problems_of("s3://perf-results/chat/", None), [""; 0]);
+    assert_eq!(
+        problems_of("s3://perf-results", Some("http://minio:9000")),
+        [""; 0]
+    );
+    assert_eq!(
+        problems_of("gs://perf-results", Some("https://me:s3cret@minio")),
+        [
+            "spec.results.s3.url: is not in S3. Write it like s3://bucket/folder/.",
+            "spec.results.s3.endpoint: has a user name or password in its URL. Take it out: a spec is no place for \
+             credentials.",
+        ]
+    );
+}
