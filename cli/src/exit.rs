@@ -4,6 +4,7 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use reprise_contract::summary::Verdict;
+use reprise_dataset_manager::prepare::{Fault, PrepareError};
 
 /// The input is wrong; nothing was sent.
 const WRONG_INPUT: u8 = 2;
@@ -22,6 +23,15 @@ impl Failure {
     /// Wrong input, as an error says it.
     pub(crate) fn input(error: impl Error) -> Self {
         Self::Input(error.to_string())
+    }
+
+    /// What kept a trace from becoming content.
+    pub(crate) fn preparing(error: PrepareError) -> Self {
+        match error.fault() {
+            Fault::Input => Self::input(error),
+            Fault::Cancelled => Self::Cancelled,
+            Fault::System => Self::Run(error.into()),
+        }
     }
 }
 

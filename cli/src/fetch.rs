@@ -1,6 +1,7 @@
 //! `reprise fetch`: a trace into the cache, verified.
 
 use reprise_contract::summary::Pin;
+use reprise_dataset_manager::prepare::{Checked, OnMachine, Waiting};
 use reprise_source::FetchedFile;
 use serde::Serialize;
 
@@ -9,7 +10,7 @@ use crate::dataset::dataset;
 use crate::exit::{Done, Failure};
 use crate::interrupt::Interrupt;
 use crate::output::{print, print_json};
-use crate::prepare::{Checked, OnMachine, Waiting};
+use crate::progress::Shown;
 
 /// What was fetched.
 #[derive(Serialize)]
@@ -36,8 +37,11 @@ struct File {
 pub(crate) fn fetch(arguments: &FetchArguments) -> Result<Done, Failure> {
     let dataset = dataset(&arguments.dataset)?;
     let interrupt = Interrupt::listen()?;
-    let waiting = Waiting::new(&interrupt)?;
-    let on_machine = Checked::new(&dataset, None, &waiting)?.fetch(&waiting)?;
+    let shown = Shown::default();
+    let waiting = Waiting::new(interrupt.cancel(), &shown).map_err(Failure::preparing)?;
+    let on_machine = Checked::new(&dataset, None, &waiting)
+        .and_then(|checked| checked.fetch(&waiting))
+        .map_err(Failure::preparing)?;
     let fetched = fetched(&on_machine);
     if arguments.json {
         print_json(&fetched)?;

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use reprise_worker::Control;
+use tokio_util::sync::CancellationToken;
 
 /// The exit code of a process that was ended by Ctrl-C at once.
 const KILLED_BY_INTERRUPT: i32 = 130;
@@ -13,7 +13,7 @@ const KILLED_BY_INTERRUPT: i32 = 130;
 /// Whether somebody asked this process to end.
 #[derive(Clone, Default)]
 pub(crate) struct Interrupt {
-    is_set: Arc<AtomicBool>,
+    cancel: CancellationToken,
     control: Control,
     /// What goes when the process ends at once.
     scratch: Arc<Mutex<Option<PathBuf>>>,
@@ -25,11 +25,12 @@ impl Interrupt {
         let interrupt = Self::default();
         let heard = interrupt.clone();
         ctrlc::set_handler(move || {
-            if heard.is_set.swap(true, Ordering::Relaxed) {
+            if heard.cancel.is_cancelled() {
                 heard.remove_scratch();
                 process::exit(KILLED_BY_INTERRUPT);
             }
             eprintln!("Ending; what was measured so far is reported. Press Ctrl-C again to end at once.");
+            heard.cancel.cancel();
             heard.control.cancel();
         })?;
         Ok(interrupt)
@@ -47,8 +48,9 @@ impl Interrupt {
         }
     }
 
-    pub(crate) fn is_set(&self) -> bool {
-        self.is_set.load(Ordering::Relaxed)
+    /// Ends what is going on before a replay begins.
+    pub(crate) fn cancel(&self) -> &CancellationToken {
+        &self.cancel
     }
 
     /// The control of the replay that an interrupt cancels.

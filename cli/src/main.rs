@@ -16,7 +16,7 @@ mod logging;
 mod open_files;
 mod output;
 mod pin;
-mod prepare;
+mod progress;
 mod publish_check;
 mod run;
 mod terminal;

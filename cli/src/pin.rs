@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use reprise_contract::summary::{DatasetFile, Pin};
+use reprise_dataset_manager::prepare::{Checked, Waiting, pin_of};
 use reprise_report::columns::{table, text};
 use reprise_report::numbers::{count, counted, duration};
 use serde::Serialize;
@@ -11,7 +12,7 @@ use crate::dataset::dataset;
 use crate::exit::{Done, Failure};
 use crate::interrupt::Interrupt;
 use crate::output::{print, print_json};
-use crate::prepare::{Checked, Waiting, pin_of};
+use crate::progress::Shown;
 use crate::terminal;
 
 /// What is known of a trace before it is fetched.
@@ -47,8 +48,10 @@ struct File {
 pub(crate) fn pin(arguments: &PinArguments) -> Result<Done, Failure> {
     let dataset = dataset(&arguments.dataset)?;
     let interrupt = Interrupt::listen()?;
-    let waiting = Waiting::new(&interrupt)?;
-    let found = found(&Checked::new(&dataset, None, &waiting)?);
+    let shown = Shown::default();
+    let waiting = Waiting::new(interrupt.cancel(), &shown).map_err(Failure::preparing)?;
+    let checked = Checked::new(&dataset, None, &waiting).map_err(Failure::preparing)?;
+    let found = found(&checked);
     if arguments.json {
         print_json(&found)?;
     } else {

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 
 use reprise_contract::summary::DatasetFile;
+use reprise_dataset_manager::prepare::{FormatChoice, Known, TraceInput, Waiting};
 use reprise_report::numbers::{count, counted};
 
 use crate::args::PublishCheckArguments;
@@ -10,15 +11,19 @@ use crate::dataset::dataset;
 use crate::exit::{Done, Failure};
 use crate::interrupt::Interrupt;
 use crate::output::print;
-use crate::prepare::{FormatChoice, Known, TraceInput};
+use crate::progress::Shown;
 
 /// Reads the trace as a run of someone else would, all of it, and says what was found.
 pub(crate) fn publish_check(arguments: &PublishCheckArguments) -> Result<Done, Failure> {
     let dataset = dataset(&arguments.dataset)?;
     let interrupt = Interrupt::listen()?;
-    let input = TraceInput::open(&dataset, None, &|_| Ok(()), &interrupt)?;
+    let shown = Shown::default();
+    let waiting = Waiting::new(interrupt.cancel(), &shown).map_err(Failure::preparing)?;
+    let input = TraceInput::open(&dataset, None, &|_| Ok(()), &waiting).map_err(Failure::preparing)?;
     let (format, choice) = (input.format.name(), input.format_choice);
-    let known = input.read::<Infallible>(&interrupt, &mut |_| Ok(()))?;
+    let known = input
+        .read::<Infallible>(&waiting, &mut |_| Ok(()))
+        .map_err(Failure::preparing)?;
     print(&report(&known, format, choice))?;
     if choice == FormatChoice::Detected {
         return Err(Failure::Input(format!(

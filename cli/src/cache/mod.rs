@@ -15,7 +15,7 @@ use crate::args::{
 };
 use crate::exit::{Done, Failure};
 use crate::output::{print, print_json};
-use crate::prepare::Showing;
+use crate::progress::Showing;
 use crate::terminal;
 
 /// Everything that `reprise cache ls` says.

@@ -10,6 +10,7 @@ use reprise_contract::summary::{DatasetFile, Pin};
 use reprise_crds::Dataset;
 use reprise_dataset::inspection::Warning;
 use reprise_dataset::{Inspection, Inspector};
+use reprise_dataset_manager::prepare::{FormatChoice, Known, TraceInput, Waiting};
 use serde::Serialize;
 
 use crate::args::InspectArguments;
@@ -17,7 +18,7 @@ use crate::dataset::dataset;
 use crate::exit::{Done, Failure};
 use crate::interrupt::Interrupt;
 use crate::output::{print, print_json};
-use crate::prepare::{FormatChoice, Known, TraceInput};
+use crate::progress::Shown;
 use crate::terminal;
 
 /// What was read, and what is in it.
@@ -51,7 +52,9 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<Done, Failure> {
 }
 
 fn read(dataset: &Dataset, interrupt: &Interrupt) -> Result<Inspected, Failure> {
-    let input = TraceInput::open(dataset, None, &|_| Ok(()), interrupt)?;
+    let shown = Shown::default();
+    let waiting = Waiting::new(interrupt.cancel(), &shown).map_err(Failure::preparing)?;
+    let input = TraceInput::open(dataset, None, &|_| Ok(()), &waiting).map_err(Failure::preparing)?;
     let (format, format_choice) = (input.format.name(), input.format_choice);
     let mut inspector = Inspector::default();
     let Known {
@@ -59,10 +62,12 @@ fn read(dataset: &Dataset, interrupt: &Interrupt) -> Result<Inspected, Failure> 
         source,
         files,
         record,
-    } = input.read::<Infallible>(interrupt, &mut |turn| {
-        inspector.add(&turn);
-        Ok(())
-    })?;
+    } = input
+        .read::<Infallible>(&waiting, &mut |turn| {
+            inspector.add(&turn);
+            Ok(())
+        })
+        .map_err(Failure::preparing)?;
     let mut inspection = inspector.finish(&facts);
     let of_source = record.warnings.iter().map(|found| Warning {
         code: found.code(),

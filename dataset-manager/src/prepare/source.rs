@@ -11,52 +11,56 @@ use reprise_source::{
     PinnedBy, Reference, Role, RunFacts, S3Settings, SourceWarning, Trace, Version, Wanted,
 };
 
-use super::progress::Showing;
+use super::error::PrepareError;
+use super::observer::Activity;
 use super::waiting::Waiting;
-use crate::exit::Failure;
 
 /// A trace, and the tokenizer that goes with it, past their access checks.
-pub(crate) struct Checked {
+pub struct Checked {
     library: Library,
-    pub(crate) pinned: Pinned,
+    /// The trace and its version.
+    pub pinned: Pinned,
     tokenizer: Option<Pinned>,
 }
 
 /// A trace on this machine, whole and verified, and what is on record of it.
-pub(crate) struct OnMachine {
-    pub(crate) reference: Reference,
-    pub(crate) fetched: Fetched,
-    pub(crate) record: Record,
+pub struct OnMachine {
+    /// The trace.
+    pub reference: Reference,
+    /// Its files.
+    pub fetched: Fetched,
+    /// Where it came from.
+    pub record: Record,
 }
 
 /// What results say of where a trace came from.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Record {
-    pub(crate) pin: Option<summary::Pin>,
-    pub(crate) manifest: Option<DatasetFile>,
-    pub(crate) tokenizer: Option<TokenizerProvenance>,
-    pub(crate) warnings: Vec<SourceWarning>,
+pub struct Record {
+    /// Its version; `None` of what is on this machine.
+    pub pin: Option<summary::Pin>,
+    /// Its manifest or sidecar.
+    pub manifest: Option<DatasetFile>,
+    /// The tokenizer that goes with it.
+    pub tokenizer: Option<TokenizerProvenance>,
+    /// What was noticed about its source.
+    pub warnings: Vec<SourceWarning>,
 }
 
 impl Checked {
     /// The access checks: nothing but metadata and manifests is read.
-    pub(crate) fn new(dataset: &Dataset, api: Option<Api>, waiting: &Waiting<'_>) -> Result<Self, Failure> {
-        let reference = Reference::parse(&dataset.source).map_err(Failure::input)?;
-        let reference = injected_urls()?
-            .resolve(&reference, Timestamp::now())
-            .map_err(Failure::input)?;
+    ///
+    /// # Errors
+    /// When the trace or its tokenizer may not be read, or does not go with the spec.
+    pub fn new(dataset: &Dataset, api: Option<Api>, waiting: &Waiting<'_>) -> Result<Self, PrepareError> {
+        let reference = Reference::parse(&dataset.source)?;
+        let reference = injected_urls()?.resolve(&reference, Timestamp::now())?;
         let tokenizer = dataset
             .tokenizer
             .as_deref()
             .map(Reference::parse_tokenizer)
             .transpose();
-        let tokenizer = tokenizer.map_err(Failure::input)?;
-        let version: Option<Version> = dataset
-            .version
-            .as_deref()
-            .map(str::parse)
-            .transpose()
-            .map_err(Failure::input)?;
+        let tokenizer = tokenizer?;
+        let version: Option<Version> = dataset.version.as_deref().map(str::parse).transpose()?;
         let library = Library::of_environment(s3_settings(dataset)?);
         let known_formats: Vec<_> = Format::all().iter().map(|format| format.name()).collect();
         let run = RunFacts {
@@ -71,41 +75,47 @@ impl Checked {
             version: version.as_ref(),
             role: Role::Trace(&run),
         };
-        let pinned = waiting.wait(library.pin(&trace))?;
+        let pinned = pin(&library, &trace, waiting)?;
         let tokenizer = tokenizer.map(|reference| {
             let tokenizer = Wanted {
                 reference: &reference,
                 version: None,
                 role: Role::Tokenizer,
             };
-            waiting.wait(library.pin(&tokenizer))
+            pin(&library, &tokenizer, waiting)
         });
-        Ok(Self {
+        let checked = Self {
+            tokenizer: tokenizer.transpose()?,
             library,
             pinned,
-            tokenizer: tokenizer.transpose()?,
-        })
+        };
+        waiting.observer().pinned(&checked.pinned);
+        Ok(checked)
     }
 
     /// The manifest or sidecar of the trace.
-    pub(crate) fn manifest(&self) -> Option<DatasetFile> {
+    #[must_use]
+    pub fn manifest(&self) -> Option<DatasetFile> {
         manifest_of(&self.pinned)
     }
 
     /// The first bytes of the trace as they are stored; fewer than `limit` only where there are no more.
-    pub(crate) fn start(&self, limit: u64, waiting: &Waiting<'_>) -> Result<Vec<u8>, Failure> {
+    pub(super) fn start(&self, limit: u64, waiting: &Waiting<'_>) -> Result<Vec<u8>, PrepareError> {
         Ok(waiting.wait(self.library.start(&self.pinned, limit))?.to_vec())
     }
 
     /// The first file of the trace, fetched ahead of the others.
-    pub(crate) fn fetch_first(&self, waiting: &Waiting<'_>) -> Result<FetchedFile, Failure> {
+    pub(super) fn fetch_first(&self, waiting: &Waiting<'_>) -> Result<FetchedFile, PrepareError> {
         let progress = FetchProgress::default();
-        let _shown = Showing::fetching(self.pinned.reference(), progress.clone());
+        let _shown = waiting.begin(fetching(&self.pinned, &progress));
         waiting.wait(self.library.fetch_first(&self.pinned, &progress))
     }
 
     /// Fetches everything that is not there yet, and says in one line which version of the trace it is.
-    pub(crate) fn fetch(self, waiting: &Waiting<'_>) -> Result<OnMachine, Failure> {
+    ///
+    /// # Errors
+    /// When it cannot be had, or is not what was pinned.
+    pub fn fetch(self, waiting: &Waiting<'_>) -> Result<OnMachine, PrepareError> {
         let fetched = self.fetch_one(&self.pinned, waiting)?;
         let tokenizer = match &self.tokenizer {
             Some(tokenizer) => Some(self.tokenizer_record(tokenizer, waiting)?),
@@ -113,7 +123,7 @@ impl Checked {
         };
         let pinned = self.pinned;
         if !pinned.is_local() {
-            eprintln!("{}", line(&pinned, &fetched));
+            waiting.observer().fetched(&line(&pinned, &fetched));
         }
         let record = Record {
             pin: pin_of(&pinned),
@@ -128,9 +138,9 @@ impl Checked {
         })
     }
 
-    fn fetch_one(&self, pinned: &Pinned, waiting: &Waiting<'_>) -> Result<Fetched, Failure> {
+    fn fetch_one(&self, pinned: &Pinned, waiting: &Waiting<'_>) -> Result<Fetched, PrepareError> {
         let progress = FetchProgress::default();
-        let _shown = (!pinned.is_local()).then(|| Showing::fetching(pinned.reference(), progress.clone()));
+        let _shown = (!pinned.is_local()).then(|| waiting.begin(fetching(pinned, &progress)));
         waiting.wait(self.library.fetch(pinned, &progress))
     }
 
@@ -139,7 +149,7 @@ impl Checked {
         &self,
         pinned: &Pinned,
         waiting: &Waiting<'_>,
-    ) -> Result<TokenizerProvenance, Failure> {
+    ) -> Result<TokenizerProvenance, PrepareError> {
         let fetched = self.fetch_one(pinned, waiting)?;
         Ok(TokenizerProvenance {
             reference: pinned.reference().to_string(),
@@ -149,25 +159,37 @@ impl Checked {
     }
 }
 
+fn pin(library: &Library, wanted: &Wanted<'_>, waiting: &Waiting<'_>) -> Result<Pinned, PrepareError> {
+    let _shown = waiting.begin(Activity::Pinning {
+        reference: wanted.reference.clone(),
+    });
+    waiting.wait(library.pin(wanted))
+}
+
 /// What `REPRISE_INJECTED_DATASET_URLS` holds.
-fn injected_urls() -> Result<InjectedUrls, Failure> {
+fn injected_urls() -> Result<InjectedUrls, PrepareError> {
     match env::var(INJECTED_URLS) {
-        Ok(urls) => InjectedUrls::parse(&urls).map_err(Failure::input),
-        Err(env::VarError::NotPresent) => InjectedUrls::parse("[]").map_err(Failure::input),
-        Err(env::VarError::NotUnicode(_)) => Err(Failure::Input(format!(
-            "Cannot use {INJECTED_URLS}: it is not text. Write a JSON list of URLs."
-        ))),
+        Ok(urls) => Ok(InjectedUrls::parse(&urls)?),
+        Err(env::VarError::NotPresent) => Ok(InjectedUrls::parse("[]")?),
+        Err(env::VarError::NotUnicode(_)) => Err(PrepareError::InjectedUrlsNotText),
     }
 }
 
-fn s3_settings(dataset: &Dataset) -> Result<S3Settings, Failure> {
+fn s3_settings(dataset: &Dataset) -> Result<S3Settings, PrepareError> {
     let given = dataset.s3.clone().unwrap_or_default();
-    S3Settings::new(
+    let settings = S3Settings::new(
         given.endpoint.as_deref(),
         given.region.as_deref(),
         given.path_style,
-    )
-    .map_err(Failure::input)
+    )?;
+    Ok(settings)
+}
+
+fn fetching(pinned: &Pinned, progress: &FetchProgress) -> Activity {
+    Activity::Fetching {
+        reference: pinned.reference().clone(),
+        progress: progress.clone(),
+    }
 }
 
 /// What publishers call an API.
@@ -183,8 +205,8 @@ fn endpoint_kind(api: Api) -> EndpointKind {
 }
 
 /// Name, length and digest of a file; one that was on this machine all along is read for it.
-fn record_of(file: &FetchedFile) -> Result<DatasetFile, Failure> {
-    let read = file.open().and_then(Trace::finish).map_err(Failure::input)?;
+fn record_of(file: &FetchedFile) -> Result<DatasetFile, PrepareError> {
+    let read = file.open().and_then(Trace::finish)?;
     Ok(DatasetFile {
         name: file.name().to_owned(),
         bytes: read.bytes,
@@ -193,7 +215,8 @@ fn record_of(file: &FetchedFile) -> Result<DatasetFile, Failure> {
 }
 
 /// What is on record of a version. What is on this machine has none.
-pub(crate) fn pin_of(pinned: &Pinned) -> Option<summary::Pin> {
+#[must_use]
+pub fn pin_of(pinned: &Pinned) -> Option<summary::Pin> {
     (!pinned.is_local()).then(|| summary::Pin {
         version: pinned.version().map(ToString::to_string),
         pinned_by: match pinned.pinned_by() {

@@ -5,9 +5,11 @@ use std::num::NonZeroU32;
 use reprise_content::schedule::{self, Arrivals, Extent, Load, Process, Speed};
 use reprise_crds::{Replay, Schedule};
 
+use crate::prepare::Times;
+
 /// A load that spec and trace do not agree on.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum LoadError {
+pub enum LoadError {
     /// Recorded times and a rate, and nobody says which.
     #[error(
         "Cannot choose a schedule: the trace has recorded times and the spec has {field}. Set replay.schedule to \
@@ -35,8 +37,19 @@ pub(crate) enum LoadError {
     },
 }
 
+/// Whether spec and trace agree on a load, as far as the first record shows: known before the trace is downloaded.
+///
+/// # Errors
+/// When they do not.
+pub fn check(replay: &Replay, times: Times) -> Result<(), LoadError> {
+    load(replay, times == Times::Recorded).map(|_| ())
+}
+
 /// The load that `replay` asks for, of a trace with or without recorded times.
-pub(crate) fn load(replay: &Replay, is_timed: bool) -> Result<Load, LoadError> {
+///
+/// # Errors
+/// When the two do not go together.
+pub fn load(replay: &Replay, is_timed: bool) -> Result<Load, LoadError> {
     match replay.schedule {
         Schedule::Recorded => Ok(recorded(replay)),
         Schedule::Rate => rate(replay).ok_or(LoadError::Missing {
@@ -108,7 +121,8 @@ fn rate(replay: &Replay) -> Option<Load> {
 }
 
 /// How many requests the spec asks for. Numbers beyond what a trace can hold ask for all there are.
-pub(crate) fn extent(replay: &Replay) -> Extent {
+#[must_use]
+pub fn extent(replay: &Replay) -> Extent {
     Extent {
         warmup: u32::try_from(replay.warmup.requests).unwrap_or(u32::MAX),
         requests: replay

@@ -1,9 +1,10 @@
 //! From a reference to content that can be sent.
 
+mod error;
 mod first_record;
 mod input;
+mod observer;
 mod parquet;
-mod progress;
 mod source;
 mod waiting;
 
@@ -15,53 +16,54 @@ use reprise_content::{Body, Piece, corpus};
 use reprise_contract::summary::DatasetFile;
 use reprise_crds::{Api, Dataset};
 use reprise_dataset::{Facts, Format, Options};
-use tempfile::TempDir;
 
-use crate::exit::Failure;
-use crate::interrupt::Interrupt;
-
-pub(crate) use first_record::Times;
-use input::CheckTimes;
-pub(crate) use input::{FormatChoice, Known, TraceInput};
-pub(crate) use progress::Showing;
-pub(crate) use source::{Checked, OnMachine, Record, pin_of};
-pub(crate) use waiting::Waiting;
+pub use error::{Fault, PrepareError};
+pub use first_record::Times;
+pub use input::{CheckTimes, FormatChoice, Known, TraceInput};
+pub use observer::{Activity, Observer};
+pub use source::{Checked, OnMachine, Record, pin_of};
+pub use waiting::Waiting;
 
 /// Content that can be sent, and what is known of where it came from.
-pub(crate) struct Prepared {
-    pub(crate) content: Content,
-    pub(crate) facts: Facts,
-    pub(crate) format: Format,
-    pub(crate) format_choice: FormatChoice,
-    pub(crate) has_corpus_text: bool,
+pub struct Prepared {
+    /// What can be sent.
+    pub content: Content,
+    /// What the trace's records say.
+    pub facts: Facts,
+    /// The format of the trace.
+    pub format: Format,
+    /// Who named it.
+    pub format_choice: FormatChoice,
+    /// Whether some text is made of the corpus.
+    pub has_corpus_text: bool,
     /// Turns without a recorded output length.
-    pub(crate) turns_without_output_length: u32,
+    pub turns_without_output_length: u32,
     /// Turns whose decoding a grammar constrains.
-    pub(crate) constrained_turns: u32,
-    pub(crate) source: reprise_source::Provenance,
+    pub constrained_turns: u32,
+    /// What exactly was read.
+    pub source: reprise_source::Provenance,
     /// The trace's files, where it was fetched or has several.
-    pub(crate) files: Vec<DatasetFile>,
+    pub files: Vec<DatasetFile>,
     /// Where it came from.
-    pub(crate) record: Record,
-    /// Holds the content's files; they go with it.
-    _folder: TempDir,
+    pub record: Record,
 }
 
-/// Reads the trace and builds its content inside `folder`.
-pub(crate) fn prepare(
+/// Reads the trace and builds its content inside `folder`, which must stay as long as the content is used.
+///
+/// # Errors
+/// When the trace cannot be had or used, or the content not be written.
+pub fn prepare(
     dataset: &Dataset,
     api: Api,
     seed: u64,
     check_times: CheckTimes<'_>,
     folder: &Path,
-    interrupt: &Interrupt,
-) -> Result<Prepared, Failure> {
-    let input = TraceInput::open(dataset, Some(api), check_times, interrupt)?;
+    waiting: &Waiting<'_>,
+) -> Result<Prepared, PrepareError> {
+    let input = TraceInput::open(dataset, Some(api), check_times, waiting)?;
     let (format, format_choice) = (input.format, input.format_choice);
     let options = options_by_name(dataset, &input.options, format);
-    let folder = tempfile::Builder::new().prefix(".content-").tempdir_in(folder)?;
-    interrupt.owns_scratch(folder.path());
-    let mut writer = Writer::create(folder.path()).map_err(anyhow::Error::from)?;
+    let mut writer = Writer::create(folder)?;
     let mut has_corpus_text = false;
     let (mut turns_without_output_length, mut constrained_turns) = (0, 0);
     let Known {
@@ -69,7 +71,7 @@ pub(crate) fn prepare(
         source,
         files,
         record,
-    } = input.read(interrupt, &mut |turn| {
+    } = input.read(waiting, &mut |turn| {
         turns_without_output_length += u32::from(turn.output_tokens.is_none());
         constrained_turns += u32::from(turn.is_constrained);
         has_corpus_text |= matches!(
@@ -97,7 +99,6 @@ pub(crate) fn prepare(
         source,
         files,
         record,
-        _folder: folder,
     })
 }
 

@@ -5,14 +5,14 @@ use std::convert::Infallible;
 use reprise_dataset::{FirstRecord, Format, HeadStep, Options, ParquetTrace, ReadError};
 use reprise_source::Head;
 
-use super::input::{shard, unusable};
+use super::error::PrepareError;
+use super::input::shard;
 use super::source::Checked;
 use super::waiting::Waiting;
-use crate::exit::Failure;
 
 /// What the first record shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Times {
+pub enum Times {
     /// It has a time, so the trace has a recorded schedule.
     Recorded,
     /// It has none.
@@ -26,7 +26,7 @@ pub(super) fn look(
     format: Format,
     options: &Options,
     waiting: &Waiting<'_>,
-) -> Result<Option<Times>, Failure> {
+) -> Result<Option<Times>, PrepareError> {
     let reference = checked.pinned.reference();
     let found = if checked.pinned.is_parquet() {
         let first = shard(&checked.fetch_first(waiting)?);
@@ -34,7 +34,7 @@ pub(super) fn look(
     } else {
         in_lines(checked, format, options, waiting)?
     };
-    match found.map_err(|error| unusable(reference, &error))? {
+    match found.map_err(|error| PrepareError::trace(reference, error))? {
         FirstRecord::Timed => Ok(Some(Times::Recorded)),
         FirstRecord::Untimed => Ok(Some(Times::None)),
         // Only the whole trace can tell, and reading it does.
@@ -47,13 +47,13 @@ fn in_lines(
     format: Format,
     options: &Options,
     waiting: &Waiting<'_>,
-) -> Result<Result<FirstRecord, ReadError<Infallible>>, Failure> {
+) -> Result<Result<FirstRecord, ReadError<Infallible>>, PrepareError> {
     for step in HeadStep::ALL {
         let HeadStep::Bytes(limit) = step else { break };
         let stored = checked.start(limit, waiting)?;
         let is_whole = (stored.len() as u64) < limit;
         let head = Head::unpack(&stored, is_whole)
-            .map_err(|problem| unusable(checked.pinned.reference(), &problem))?;
+            .map_err(|problem| PrepareError::trace(checked.pinned.reference(), problem))?;
         if head.is_whole {
             return Ok(FirstRecord::in_lines(format, options, &mut head.bytes.as_slice()));
         }

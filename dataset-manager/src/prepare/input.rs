@@ -10,20 +10,23 @@ use reprise_dataset::{
 };
 use reprise_source::{FetchedFile, Pinned, Provenance, Reference, SourceError, Trace, is_parquet};
 
+use super::error::PrepareError;
 use super::first_record::{self, Times};
+use super::observer::Activity;
 use super::parquet;
-use super::progress::Showing;
 use super::source::{Checked, OnMachine, Record};
 use super::waiting::Waiting;
-use crate::exit::Failure;
-use crate::interrupt::Interrupt;
+use crate::load::LoadError;
 
 /// A trace that is open, with its format and the options to read it with.
-pub(crate) struct TraceInput {
+pub struct TraceInput {
     reference: Reference,
-    pub(crate) format: Format,
-    pub(crate) format_choice: FormatChoice,
-    pub(crate) options: Options,
+    /// Its format.
+    pub format: Format,
+    /// Who named the format.
+    pub format_choice: FormatChoice,
+    /// What to read it with.
+    pub options: Options,
     records: Records,
     record: Record,
     /// What was fetched stays in the cache for as long as it is read.
@@ -32,7 +35,7 @@ pub(crate) struct TraceInput {
 
 /// Who named the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FormatChoice {
+pub enum FormatChoice {
     /// The spec.
     Spec,
     /// The manifest or sidecar.
@@ -42,17 +45,19 @@ pub(crate) enum FormatChoice {
 }
 
 /// What is known of a trace once it was read.
-pub(crate) struct Known {
-    pub(crate) facts: Facts,
-    pub(crate) source: Provenance,
+pub struct Known {
+    /// What its records say.
+    pub facts: Facts,
+    /// What exactly was read.
+    pub source: Provenance,
     /// Its files, where it was fetched or has several.
-    pub(crate) files: Vec<DatasetFile>,
+    pub files: Vec<DatasetFile>,
     /// Where it came from.
-    pub(crate) record: Record,
+    pub record: Record,
 }
 
 /// Whether a trace may have times, or must have them; asked before it is downloaded.
-pub(crate) type CheckTimes<'a> = &'a dyn Fn(Times) -> Result<(), Failure>;
+pub type CheckTimes<'a> = &'a dyn Fn(Times) -> Result<(), LoadError>;
 
 /// What the records are read from.
 enum Records {
@@ -63,8 +68,8 @@ enum Records {
 /// Why reading stops before the end of the trace.
 #[derive(Debug, thiserror::Error)]
 enum Stop<E: std::error::Error> {
-    #[error("interrupted")]
-    Interrupted,
+    #[error("cancelled")]
+    Cancelled,
     #[error(transparent)]
     Sink(E),
 }
@@ -74,14 +79,16 @@ impl TraceInput {
     ///
     /// Where neither spec nor manifest name a format, the first record of a local file tells it; that of a remote trace is
     /// never guessed.
-    pub(crate) fn open(
+    ///
+    /// # Errors
+    /// When it cannot be had, does not go with the spec, or its format is not known.
+    pub fn open(
         dataset: &Dataset,
         api: Option<Api>,
         check_times: CheckTimes<'_>,
-        interrupt: &Interrupt,
-    ) -> Result<Self, Failure> {
-        let waiting = Waiting::new(interrupt)?;
-        let checked = Checked::new(dataset, api, &waiting)?;
+        waiting: &Waiting<'_>,
+    ) -> Result<Self, PrepareError> {
+        let checked = Checked::new(dataset, api, waiting)?;
         let declared = declared_format(dataset, &checked.pinned)?;
         let options = options(dataset, &checked.pinned)?;
         match declared {
@@ -99,7 +106,7 @@ impl TraceInput {
         }
         if let Some((format, _)) = declared
             && !checked.pinned.is_local()
-            && let Some(times) = first_record::look(&checked, format, &options, &waiting)?
+            && let Some(times) = first_record::look(&checked, format, &options, waiting)?
         {
             check_times(times)?;
         }
@@ -108,7 +115,7 @@ impl TraceInput {
             reference,
             fetched,
             record,
-        } = checked.fetch(&waiting)?;
+        } = checked.fetch(waiting)?;
         let files = fetched.files().to_vec();
         let mut records = Records::open(&reference, &files, are_parquet)?;
         let (format, format_choice) = match declared {
@@ -129,14 +136,17 @@ impl TraceInput {
     }
 
     /// Reads every record. Gives back what is known of the trace, and what exactly was read.
-    pub(crate) fn read<E: std::error::Error + Send + Sync + 'static>(
+    ///
+    /// # Errors
+    /// When a record cannot be used, or `sink` fails.
+    pub fn read<E: std::error::Error + Send + Sync + 'static>(
         self,
-        interrupt: &Interrupt,
+        waiting: &Waiting<'_>,
         sink: &mut dyn FnMut(Turn) -> Result<(), E>,
-    ) -> Result<Known, Failure> {
+    ) -> Result<Known, PrepareError> {
         let mut checked = |turn: Turn| {
-            if interrupt.is_set() {
-                return Err(Stop::Interrupted);
+            if waiting.cancel().is_cancelled() {
+                return Err(Stop::Cancelled);
             }
             sink(turn).map_err(Stop::Sink)
         };
@@ -144,14 +154,17 @@ impl TraceInput {
         let is_fetched = self.record.pin.is_some();
         let (facts, read) = match self.records {
             Records::Lines(mut trace) => {
-                let reading = Showing::reading(reference, trace.progress());
+                let reading = waiting.begin(Activity::Reading {
+                    reference: reference.clone(),
+                    progress: trace.progress(),
+                });
                 let facts = reprise_dataset::read(format, &mut *trace, options, &mut checked)
                     .map_err(|error| failure(reference, error))?;
-                let source = trace.finish().map_err(Failure::input)?;
+                let source = trace.finish()?;
                 drop(reading);
                 (facts, vec![source])
             }
-            Records::Rows(trace) => parquet::with_provenance(reference, &self.files, interrupt, || {
+            Records::Rows(trace) => parquet::with_provenance(reference, &self.files, waiting, || {
                 reprise_dataset::read_parquet(format, &trace, options, &mut checked)
                     .map_err(|error| failure(reference, error))
             })?,
@@ -173,7 +186,7 @@ impl TraceInput {
 }
 
 impl Records {
-    fn open(reference: &Reference, files: &[FetchedFile], are_parquet: bool) -> Result<Self, Failure> {
+    fn open(reference: &Reference, files: &[FetchedFile], are_parquet: bool) -> Result<Self, PrepareError> {
         let rows = || Self::Rows(ParquetTrace::of(files.iter().map(shard).collect()));
         let [only] = files else {
             return Ok(rows());
@@ -181,34 +194,31 @@ impl Records {
         if are_parquet {
             return Ok(rows());
         }
-        let mut trace = only.open().map_err(Failure::input)?;
-        let start = trace
-            .fill_buf()
-            .map_err(|error| Failure::Input(error.to_string()))?;
+        let mut trace = only.open()?;
+        let start = trace.fill_buf().map_err(PrepareError::Stream)?;
         if !is_parquet(start) {
             return Ok(Self::Lines(Box::new(trace)));
         }
         if trace.is_plain() && only.path().is_file() {
             return Ok(rows());
         }
-        Err(Failure::Input(format!(
-            "Cannot use {reference}: it is a Parquet file in a pipe or a compressed file, which is read only as a plain file. \
-             Save or publish it as one."
-        )))
+        Err(PrepareError::PackedParquet {
+            reference: reference.clone(),
+        })
     }
 
     /// The format that the first record looks like.
-    fn detect(&mut self, reference: &Reference) -> Result<Format, Failure> {
+    fn detect(&mut self, reference: &Reference) -> Result<Format, PrepareError> {
         let first = match self {
             Self::Lines(trace) => first_line(trace)?,
             Self::Rows(trace) => trace
                 .first_record()
-                .map_err(|error| unusable(reference, &error))?,
+                .map_err(|error| PrepareError::trace(reference, error))?,
         };
         let Some(first) = first else {
-            return Err(Failure::Input(format!(
-                "Cannot use {reference}: it is empty. Point dataset.source at a trace with at least one record."
-            )));
+            return Err(PrepareError::Empty {
+                reference: reference.clone(),
+            });
         };
         Format::detect(&first)
             .ok_or_else(|| no_format(reference, "its first record looks like none of the known formats"))
@@ -216,15 +226,14 @@ impl Records {
 }
 
 /// The format that the spec names, else the one that the manifest names.
-fn declared_format(dataset: &Dataset, pinned: &Pinned) -> Result<Option<(Format, FormatChoice)>, Failure> {
+fn declared_format(
+    dataset: &Dataset,
+    pinned: &Pinned,
+) -> Result<Option<(Format, FormatChoice)>, PrepareError> {
     if let Some(format) = dataset.format {
         return Ok(Some((chosen(format), FormatChoice::Spec)));
     }
-    let declared = pinned
-        .format()
-        .map(Format::from_name)
-        .transpose()
-        .map_err(Failure::input)?;
+    let declared = pinned.format().map(Format::from_name).transpose()?;
     Ok(declared.map(|format| (format, FormatChoice::Manifest)))
 }
 
@@ -233,41 +242,36 @@ fn check_format(
     options: &Options,
     reference: &Reference,
     is_parquet: bool,
-) -> Result<(), Failure> {
+) -> Result<(), PrepareError> {
     if is_parquet {
         format
             .check_reads_parquet()
-            .map_err(|error| unusable(reference, &error))?;
+            .map_err(|error| PrepareError::trace(reference, error))?;
     }
-    options
-        .check(format)
-        .map_err(|error| Failure::Input(format!("Cannot use {reference}: {error}.")))
-}
-
-pub(super) fn unusable(reference: &Reference, error: &dyn std::error::Error) -> Failure {
-    Failure::Input(format!("Cannot use {reference}: {error}"))
+    options.check(format).map_err(|problem| PrepareError::Options {
+        reference: reference.clone(),
+        problem,
+    })
 }
 
 fn failure<E: std::error::Error + Send + Sync + 'static>(
     reference: &Reference,
     error: ReadError<Stop<E>>,
-) -> Failure {
+) -> PrepareError {
     match error {
-        ReadError::Sink(Stop::Interrupted) => Failure::Cancelled,
-        ReadError::Sink(Stop::Sink(error)) => Failure::Run(error.into()),
+        ReadError::Sink(Stop::Cancelled) => PrepareError::Cancelled,
+        ReadError::Sink(Stop::Sink(error)) => PrepareError::Sink(error.into()),
         // The source's own error says it all.
         ReadError::Io { source, .. } if SourceError::behind(&source).is_some() => {
-            Failure::Input(source.to_string())
+            PrepareError::Stream(source)
         }
-        error => Failure::Input(format!("Cannot use {reference}: {error}")),
+        error => PrepareError::trace(reference, error),
     }
 }
 
 /// The first line with something on it, as far as the first bytes show it. `None` when there are no bytes.
-fn first_line(trace: &mut Trace) -> Result<Option<String>, Failure> {
-    let start = trace
-        .fill_buf()
-        .map_err(|error| Failure::Input(error.to_string()))?;
+fn first_line(trace: &mut Trace) -> Result<Option<String>, PrepareError> {
+    let start = trace.fill_buf().map_err(PrepareError::Stream)?;
     if start.is_empty() {
         return Ok(None);
     }
@@ -276,12 +280,11 @@ fn first_line(trace: &mut Trace) -> Result<Option<String>, Failure> {
     Ok(Some(first.unwrap_or_default().to_owned()))
 }
 
-fn no_format(reference: &Reference, reason: &str) -> Failure {
-    let names: Vec<_> = Format::all().iter().map(|format| format.name()).collect();
-    Failure::Input(format!(
-        "Cannot use {reference}: {reason}. Name it with --format or dataset.format: {}.",
-        names.join(", ")
-    ))
+fn no_format(reference: &Reference, problem: &'static str) -> PrepareError {
+    PrepareError::NoFormat {
+        reference: reference.clone(),
+        problem,
+    }
 }
 
 pub(super) fn shard(file: &FetchedFile) -> ParquetShard {
@@ -312,14 +315,13 @@ fn chosen(format: TraceFormat) -> Format {
 }
 
 /// The options of the spec, and what the manifest says where the spec is silent.
-fn options(dataset: &Dataset, pinned: &Pinned) -> Result<Options, Failure> {
+fn options(dataset: &Dataset, pinned: &Pinned) -> Result<Options, PrepareError> {
     let given = &dataset.options;
     let keep_headers = given
         .keep_headers
         .iter()
         .map(|name| HeaderName::parse(name))
-        .collect::<Result<_, _>>()
-        .map_err(Failure::input)?;
+        .collect::<Result<_, _>>()?;
     Ok(Options {
         block_size: given.block_size.or_else(|| pinned.block_size()),
         timestamp_unit: given.timestamp_unit.map(unit),

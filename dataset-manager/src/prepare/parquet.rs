@@ -9,49 +9,53 @@ use std::time::SystemTime;
 use reprise_dataset::Facts;
 use reprise_source::{FetchedFile, Provenance, Reference};
 
-use super::progress::Showing;
-use crate::exit::Failure;
-use crate::interrupt::Interrupt;
+use super::error::PrepareError;
+use super::observer::Activity;
+use super::waiting::Waiting;
 
 /// Hashes the files, then reads the rows by `read`.
 pub(super) fn with_provenance(
     reference: &Reference,
     files: &[FetchedFile],
-    interrupt: &Interrupt,
-    read: impl FnOnce() -> Result<Facts, Failure>,
-) -> Result<(Facts, Vec<Provenance>), Failure> {
-    let before = versions(files)?;
+    waiting: &Waiting<'_>,
+    read: impl FnOnce() -> Result<Facts, PrepareError>,
+) -> Result<(Facts, Vec<Provenance>), PrepareError> {
+    let before = versions(files).map_err(PrepareError::System)?;
     let hashed = files
         .iter()
-        .map(|file| hash(reference, file, interrupt))
+        .map(|file| hash(reference, file, waiting))
         .collect::<Result<Vec<_>, _>>()?;
     let facts = read()?;
-    if versions(files)? != before {
-        return Err(Failure::Input(format!(
-            "Cannot use {reference}: it changed while it was read. Start again when nothing writes to it."
-        )));
+    if versions(files).map_err(PrepareError::System)? != before {
+        return Err(PrepareError::Changed {
+            reference: reference.clone(),
+        });
     }
     Ok((facts, hashed))
 }
 
-fn hash(reference: &Reference, file: &FetchedFile, interrupt: &Interrupt) -> Result<Provenance, Failure> {
-    let mut stored = file.open().map_err(Failure::input)?;
-    let reading = Showing::reading(reference, stored.progress());
+fn hash(
+    reference: &Reference,
+    file: &FetchedFile,
+    waiting: &Waiting<'_>,
+) -> Result<Provenance, PrepareError> {
+    let mut stored = file.open()?;
+    let reading = waiting.begin(Activity::Reading {
+        reference: reference.clone(),
+        progress: stored.progress(),
+    });
     loop {
-        if interrupt.is_set() {
-            return Err(Failure::Cancelled);
+        if waiting.cancel().is_cancelled() {
+            return Err(PrepareError::Cancelled);
         }
-        let length = stored
-            .fill_buf()
-            .map_err(|error| Failure::Input(error.to_string()))?
-            .len();
+        let length = stored.fill_buf().map_err(PrepareError::Stream)?.len();
         if length == 0 {
             break;
         }
         stored.consume(length);
     }
     drop(reading);
-    stored.finish().map_err(Failure::input)
+    Ok(stored.finish()?)
 }
 
 /// Length and time of the last change of every file.

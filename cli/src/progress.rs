@@ -1,16 +1,43 @@
 //! Shows how far a trace is fetched and read.
 
+use std::cell::RefCell;
 use std::io::IsTerminal;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use reprise_source::{FetchProgress, Progress, Reference};
+use reprise_dataset_manager::prepare::{Activity, Observer};
+use reprise_source::{FetchProgress, Pinned, Progress, Reference};
 
 const TICK: Duration = Duration::from_millis(100);
 /// Between two lines where there is no terminal.
 const LINE_PERIOD: Duration = Duration::from_secs(10);
+
+/// Shows how a preparation goes, on standard error.
+#[derive(Default)]
+pub(crate) struct Shown(RefCell<Option<Showing>>);
+
+impl Observer for Shown {
+    fn begin(&self, activity: Activity) {
+        let showing = match activity {
+            Activity::Pinning { .. } => None,
+            Activity::Fetching { reference, progress } => Some(Showing::fetching(&reference, progress)),
+            Activity::Reading { reference, progress } => Some(Showing::reading(&reference, progress)),
+        };
+        self.0.replace(showing);
+    }
+
+    fn end(&self) {
+        self.0.replace(None);
+    }
+
+    fn pinned(&self, _: &Pinned) {}
+
+    fn fetched(&self, line: &str) {
+        eprintln!("{line}");
+    }
+}
 
 /// Shows how far something has come, until it is dropped: a bar on a terminal, a line now and then elsewhere.
 pub(crate) struct Showing {
