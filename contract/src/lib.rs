@@ -5,7 +5,8 @@
 //! - [`histogram`]: a fixed-layout histogram that merges exactly;
 //! - [`plan`]: what a run sends, as far as it is not content;
 //! - [`protocol`]: what the dataset-manager, its workers and the operator say to each other;
-//! - [`summary`]: the result of a run, `summary.json`.
+//! - [`summary`]: the result of a run, `summary.json`;
+//! - [`termination`]: what a process of a run leaves as its termination message.
 //!
 //! Nothing here does I/O. A time is in nanoseconds since T0, the instant that offset 0 of the schedule stands for,
 //! unless its name says otherwise.
@@ -17,6 +18,7 @@ pub mod outcome;
 pub mod plan;
 pub mod protocol;
 pub mod summary;
+pub mod termination;
 
 pub use digest::Digest;
 pub use histogram::Histogram;
