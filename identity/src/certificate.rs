@@ -10,7 +10,7 @@ use rcgen::{
 use crate::Secret;
 
 /// How much clocks of a cluster's machines may differ: certificates are valid from so long ago.
-const CLOCK_TOLERANCE: Duration = Duration::from_secs(3_600);
+const CLOCK_TOLERANCE: Duration = Duration::from_hours(1);
 
 /// A certificate that could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -121,7 +121,7 @@ mod tests {
 
     use super::*;
 
-    const DAY: Duration = Duration::from_secs(86_400);
+    const DAY: Duration = Duration::from_hours(24);
 
     fn names(names: &[&str]) -> Vec<String> {
         names.iter().map(|&name| name.to_owned()).collect()

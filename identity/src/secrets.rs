@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     fn secrets() -> RunSecrets {
-        let certificate = Certificate::for_run(&["m".to_owned()], Duration::from_secs(60)).unwrap();
+        let certificate = Certificate::for_run(&["m".to_owned()], Duration::from_mins(1)).unwrap();
         RunSecrets::new(certificate, &RunKey::new(&[1; 32]).unwrap(), "uid", 1)
     }
 

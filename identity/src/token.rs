@@ -65,11 +65,10 @@ impl RunKey {
             context.update(&(part.len() as u64).to_be_bytes());
             context.update(part);
         }
-        let digits = context
-            .sign()
-            .as_ref()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
+        let tag = context.sign();
+        let nibbles = tag.as_ref().iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        let digits = nibbles
+            .filter_map(|nibble| char::from_digit(nibble.into(), 16))
             .collect();
         Token(digits)
     }
