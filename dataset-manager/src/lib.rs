@@ -4,12 +4,17 @@
 //!
 //! 1. [`prepare`]: access check, version, first record, download, content;
 //! 2. [`load`] and [`planned`]: from spec and content to the head of a plan and a schedule;
-//! 3. [`result`]: from outcomes to a summary and files.
+//! 3. [`server`], [`coordinator`] and [`arrivals`]: from a plan to the outcomes of many workers;
+//! 4. [`result`]: from outcomes to a summary and files.
 //!
 //! Nothing here knows a terminal, and nothing talks to the Kubernetes API. Progress goes to an [`prepare::Observer`];
 //! a `CancellationToken` ends what is going on.
 
+pub mod arrivals;
+pub mod coordinator;
 pub mod load;
+pub mod metrics;
 pub mod planned;
 pub mod prepare;
 pub mod result;
+pub mod server;

@@ -17,7 +17,9 @@ pub use gathering::{
     Armed, Capacity, ClockReading, ClockSample, Confirmed, Directive, Incarnation, IncarnationError, Join,
     Joined, Readied, Ready, Received, Release, Stop,
 };
-pub use status::{Command, LiveNumbers, Progress, Stage, Status, WorkerState, WorkerStatus};
+pub use status::{
+    Command, LiveNumbers, Progress, ResultFile, ResultFiles, Stage, Status, WorkerState, WorkerStatus,
+};
 
 /// The version of this protocol. Both sides must speak the same.
 pub const PROTOCOL: u32 = 1;

@@ -140,3 +140,21 @@ pub struct Command {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<String>,
 }
+
+/// `GET /v1/results`: the files of the result. Each is read under its name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ResultFiles {
+    /// Sorted by name.
+    pub files: Vec<ResultFile>,
+}
+
+/// A file of the result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ResultFile {
+    /// Its name, without folders.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+}
