@@ -12,9 +12,13 @@
 
 pub mod arrivals;
 pub mod coordinator;
+pub mod exit;
 pub mod load;
 pub mod metrics;
 pub mod planned;
 pub mod prepare;
 pub mod result;
+pub mod run_file;
 pub mod server;
+pub mod settings;
+pub mod termination;
