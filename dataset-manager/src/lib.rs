@@ -22,3 +22,4 @@ pub mod run_file;
 pub mod server;
 pub mod settings;
 pub mod termination;
+pub mod storage;

@@ -2,12 +2,12 @@
 
 mod relay;
 
-use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
@@ -27,10 +27,10 @@ pub const SECRET_KEY: &str = "owner/secret+key";
 #[derive(Debug)]
 pub struct S3Server {
     relay: Relay,
-    boto: RefCell<Boto>,
+    boto: Mutex<Boto>,
     server: SocketAddr,
-    _gateway: Process,
-    _folder: TempDir,
+    gateway: Mutex<Option<Process>>,
+    folder: TempDir,
 }
 
 /// What putting an object gave.
@@ -53,15 +53,32 @@ impl S3Server {
         let (gateway, server) = start_gateway(folder.path());
         let relay = Relay::start(server);
         Self {
-            boto: RefCell::new(Boto::start(server, relay.address())),
+            boto: Mutex::new(Boto::start(server, relay.address())),
             relay,
             server,
-            _gateway: gateway,
-            _folder: folder,
+            gateway: Mutex::new(Some(gateway)),
+            folder,
         }
     }
 
-    /// Where clients are to connect to: what they ask is remembered.
+    /// Where clients that write are to connect to: nothing is remembered of what they ask.
+    #[must_use]
+    pub fn writable_endpoint(&self) -> String {
+        format!("http://{}", self.server)
+    }
+
+    /// Kills the server, and keeps its objects.
+    pub fn kill(&self) {
+        *self.gateway.lock().expect("no panic") = None;
+    }
+
+    /// Starts the server again, where it was, with the objects that it had.
+    pub fn start_again(&self) {
+        let gateway = try_gateway(self.folder.path(), self.server);
+        *self.gateway.lock().expect("no panic") = Some(gateway.expect("its port is free"));
+    }
+
+    /// Where clients that read are to connect to: what they ask is remembered.
     #[must_use]
     pub fn endpoint(&self) -> String {
         format!("http://{}", self.relay.address())
@@ -131,6 +148,31 @@ impl S3Server {
         }
     }
 
+    /// What an object holds; `None` where there is none.
+    #[must_use]
+    pub fn get(&self, bucket: &str, key: &str) -> Option<Vec<u8>> {
+        let keys = self.keys(bucket);
+        keys.iter().find(|known| *known == key)?;
+        let answer = self.call("get_object", &json!({"Bucket": bucket, "Key": key}));
+        let text = answer["Body"].as_str().expect("a body");
+        let byte = |at| u8::from_str_radix(&text[at..at + 2], 16).expect("hexadecimal digits");
+        Some((0..text.len()).step_by(2).map(byte).collect())
+    }
+
+    /// The keys of a bucket, up to 1,000.
+    #[must_use]
+    pub fn keys(&self, bucket: &str) -> Vec<String> {
+        let answer = self.call("list_objects_v2", &json!({"Bucket": bucket}));
+        texts(&answer["Contents"], "Key")
+    }
+
+    /// The keys of uploads that were begun, and neither finished nor taken back.
+    #[must_use]
+    pub fn open_uploads(&self, bucket: &str) -> Vec<String> {
+        let answer = self.call("list_multipart_uploads", &json!({"Bucket": bucket}));
+        texts(&answer["Uploads"], "Key")
+    }
+
     /// Deletes an object. In a bucket that keeps versions only the current one is gone.
     pub fn delete(&self, bucket: &str, key: &str) {
         self.call("delete_object", &json!({"Bucket": bucket, "Key": key}));
@@ -168,33 +210,46 @@ impl S3Server {
     }
 
     fn call(&self, method: &str, arguments: &Value) -> Value {
-        self.boto.borrow_mut().call(method, arguments)
+        self.boto.lock().expect("no panic").call(method, arguments)
     }
 }
 
-/// Somebody else may take the port before the gateway does; then the gateway ends, and another port is tried.
+/// The texts under a name in a list of objects, which may be missing.
+fn texts(list: &Value, name: &str) -> Vec<String> {
+    let entries = list.as_array().into_iter().flatten();
+    let texts = entries.map(|entry| entry[name].as_str().expect("a text").to_owned());
+    texts.collect()
+}
+
+/// Somebody else may take the port before the gateway does; then another one is tried.
 fn start_gateway(folder: &Path) -> (Process, SocketAddr) {
-    for _ in 0..10 {
+    let started = (0..10).find_map(|_| {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()));
-        let mut gateway = Process::spawn(
-            Command::new("versitygw")
-                .env("ROOT_ACCESS_KEY", ACCESS_KEY)
-                .env("ROOT_SECRET_KEY", SECRET_KEY)
-                .args(["--quiet", "--port", &address.to_string(), "--iam-dir"])
-                .arg(folder.join("accounts"))
-                .args(["posix", "--versioning-dir"])
-                .args([folder.join("versions"), folder.join("data")])
-                .stdout(Stdio::null())
-                .stderr(Stdio::null()),
-        );
-        while gateway.child().try_wait().expect("a child").is_none() {
-            if is_gateway(address) && gateway.child().try_wait().expect("a child").is_none() {
-                return (gateway, address);
-            }
-            thread::sleep(Duration::from_millis(20));
+        try_gateway(folder, address).map(|gateway| (gateway, address))
+    });
+    started.expect("versitygw starts")
+}
+
+/// `None` where it ends, since the port is taken.
+fn try_gateway(folder: &Path, address: SocketAddr) -> Option<Process> {
+    let mut gateway = Process::spawn(
+        Command::new("versitygw")
+            .env("ROOT_ACCESS_KEY", ACCESS_KEY)
+            .env("ROOT_SECRET_KEY", SECRET_KEY)
+            .args(["--quiet", "--port", &address.to_string(), "--iam-dir"])
+            .arg(folder.join("accounts"))
+            .args(["posix", "--versioning-dir"])
+            .args([folder.join("versions"), folder.join("data")])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null()),
+    );
+    while gateway.child().try_wait().expect("a child").is_none() {
+        if is_gateway(address) && gateway.child().try_wait().expect("a child").is_none() {
+            return Some(gateway);
         }
+        thread::sleep(Duration::from_millis(20));
     }
-    panic!("versitygw does not start");
+    None
 }
 
 fn is_gateway(address: SocketAddr) -> bool {

@@ -28,6 +28,8 @@ def do(clients, call):
         arguments["Body"] = bytes.fromhex(arguments["Body"]["hexadecimal"])
     answer = getattr(clients["direct"], call["method"])(**arguments)
     answer.pop("ResponseMetadata")
+    if "Body" in answer:
+        answer["Body"] = answer["Body"].read().hex()
     return answer
 
 
