@@ -13,6 +13,7 @@
 pub mod arrivals;
 pub mod coordinator;
 pub mod exit;
+pub mod control_file;
 pub mod load;
 pub mod metrics;
 pub mod planned;
@@ -21,5 +22,5 @@ pub mod result;
 pub mod run_file;
 pub mod server;
 pub mod settings;
-pub mod termination;
 pub mod storage;
+pub mod termination;
