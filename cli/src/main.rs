@@ -13,7 +13,6 @@ mod formats;
 mod inspect;
 mod interrupt;
 mod logging;
-mod open_files;
 mod output;
 mod pin;
 mod progress;

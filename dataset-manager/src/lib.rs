@@ -11,11 +11,13 @@
 //! a `CancellationToken` ends what is going on.
 
 pub mod arrivals;
+pub mod control_file;
 pub mod coordinator;
 pub mod exit;
-pub mod control_file;
+pub mod life;
 pub mod load;
 pub mod metrics;
+pub mod open_files;
 pub mod planned;
 pub mod prepare;
 pub mod result;
