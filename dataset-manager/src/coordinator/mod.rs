@@ -23,6 +23,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use reprise_contract::protocol::{Capacity, Incarnation, Stage, Stop};
+use reprise_crds::LossPolicy;
 
 pub use arming::{REVOKE_UNTIL, START_UNTIL, T0_LEAD};
 pub use failure::{Failure, Refused};
@@ -65,6 +66,15 @@ pub enum OnLoss {
     Stop,
     /// The others go on, and the result is marked: `Degrade`.
     GoOn,
+}
+
+impl From<LossPolicy> for OnLoss {
+    fn from(policy: LossPolicy) -> Self {
+        match policy {
+            LossPolicy::Fail => Self::Stop,
+            LossPolicy::Degrade => Self::GoOn,
+        }
+    }
 }
 
 /// Says whether workers with these capacities, by index, are enough for the plan; a reason for people when they are not.

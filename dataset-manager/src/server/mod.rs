@@ -24,7 +24,7 @@ use std::time::Duration;
 use reprise_content::schedule::Schedule;
 use reprise_content::store::Content;
 use reprise_contract::plan::PlanHead;
-use reprise_contract::protocol::{Command, Progress, Stage, Stop};
+use reprise_contract::protocol::{Command, Progress, Stage, Status, Stop};
 use reprise_identity::{KeyError, ManagerSecrets, random_incarnation};
 use reprise_report::OutcomeFileError;
 use tokio::net::TcpListener;
@@ -41,6 +41,8 @@ use state::Shared;
 
 /// How long calls that are under way may take to end when the server stops.
 const LAST_CALLS: Duration = Duration::from_secs(2);
+/// How long it is waited for a failure in one go.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Where the server listens and by which rules it gathers.
 #[derive(Clone, Debug)]
@@ -232,6 +234,25 @@ impl Server {
     pub async fn hold(&self, folder: PathBuf) {
         self.shared.show_results(folder);
         self.shared.acknowledged().await;
+    }
+
+    /// How the run stands.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.shared.status()
+    }
+
+    /// Waits until the run has failed: was cancelled before T0, or its deadline passed.
+    pub async fn failure(&self) -> Failure {
+        loop {
+            let failed = self.shared.wait_for(PATIENCE, |coordinator, now| {
+                coordinator.advance(now);
+                coordinator.failure().cloned()
+            });
+            if let Some(failure) = failed.await {
+                return failure;
+            }
+        }
     }
 
     /// Waits until every worker that is still there was told to go home, but no longer than `limit`.

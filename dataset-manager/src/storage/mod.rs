@@ -126,7 +126,11 @@ impl ResultStore {
     /// When a file cannot be read or changes meanwhile, when there is another one of its name, or when the place refuses or
     /// fails for longer than we wait. The files of this machine are as they were in all cases; what was stored before the error
     /// stays there, without `summary.json`.
-    pub async fn store(&self, files: &[PathBuf], progress: &StoreProgress) -> Result<Stored, StorageError> {
+    pub async fn store(
+        &self,
+        files: &[PathBuf],
+        progress: &StoreProgress<'_>,
+    ) -> Result<Stored, StorageError> {
         let stored = self.store_all(files, progress).await;
         let files = stored.map_err(|problem| self.error(problem))?;
         Ok(Stored {
@@ -138,7 +142,7 @@ impl ResultStore {
     async fn store_all(
         &self,
         files: &[PathBuf],
-        progress: &StoreProgress,
+        progress: &StoreProgress<'_>,
     ) -> Result<Vec<StoredFile>, StorageProblem> {
         let files = ResultFiles::examine(files).await?;
         let meter = Meter::new(files.bytes(), progress);

@@ -4,17 +4,17 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Is told how many bytes of how many are stored.
-pub type StoreProgress = dyn Fn(u64, u64) + Send + Sync;
+pub type StoreProgress<'a> = dyn Fn(u64, u64) + Send + Sync + 'a;
 
 /// Counts bytes as they are stored.
 pub(super) struct Meter<'a> {
     done: AtomicU64,
     total: u64,
-    progress: &'a StoreProgress,
+    progress: &'a StoreProgress<'a>,
 }
 
 impl<'a> Meter<'a> {
-    pub(super) fn new(total: u64, progress: &'a StoreProgress) -> Self {
+    pub(super) fn new(total: u64, progress: &'a StoreProgress<'a>) -> Self {
         Self {
             done: AtomicU64::new(0),
             total,
