@@ -14,7 +14,6 @@ pub mod arrivals;
 pub mod control_file;
 pub mod coordinator;
 pub mod exit;
-pub mod life;
 pub mod load;
 pub mod metrics;
 pub mod open_files;
