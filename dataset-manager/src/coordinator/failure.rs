@@ -9,7 +9,7 @@ use reprise_contract::protocol::RefusalCode;
 pub enum Failure {
     /// Workers did not join, or disappeared before T0 and were not replaced.
     #[error(
-        "Cannot start the run: {} after the plan was ready. Look at the {} of {}: not scheduled, its image not pulled, or unable \
+        "Cannot start the run: {}. Look at the {} of {}: not scheduled, image not pulled, or unable \
          to reach the dataset-manager. REPRISE_REGISTRATION_TIMEOUT is how long they may take.",
         missing_words(missing, *workers, *waited),
         if missing.len() == 1 { "pod" } else { "pods" },
@@ -67,7 +67,7 @@ fn missing_words(missing: &[u32], workers: u32, waited: Duration) -> String {
         ("workers", "were")
     };
     format!(
-        "{noun} {} of {workers} {verb} missing {} s",
+        "{noun} {} of {workers} {verb} missing for {} s",
         index_words(missing),
         waited.as_secs()
     )
@@ -157,9 +157,7 @@ pub enum Refused {
     #[error("Cannot do that yet: the plan is not ready. Join first, and try again.")]
     NoPlan,
     /// The outcomes are none of this shard.
-    #[error(
-        "Cannot take a batch of worker {index}: {why}. Nothing of it was kept, and the worker counts as lost."
-    )]
+    #[error("Cannot take a batch of worker {index}: {why}. The worker counts as lost.")]
     Contradicts {
         /// The index.
         index: u32,
@@ -202,7 +200,7 @@ mod tests {
             };
             failure.to_string()
         };
-        insta::assert_snapshot!(failure(&[3]), @"");
-        insta::assert_snapshot!(failure(&[0, 1, 3, 4, 5, 8]), @"");
+        insta::assert_snapshot!(failure(&[3]), @"Cannot start the run: worker 3 of 9 was missing for 30 s. Look at the pod of that worker: not scheduled, image not pulled, or unable to reach the dataset-manager. REPRISE_REGISTRATION_TIMEOUT is how long they may take.");
+        insta::assert_snapshot!(failure(&[0, 1, 3, 4, 5, 8]), @"Cannot start the run: workers 0, 1, 3 to 5, 8 of 9 were missing for 30 s. Look at the pods of those workers: not scheduled, image not pulled, or unable to reach the dataset-manager. REPRISE_REGISTRATION_TIMEOUT is how long they may take.");
     }
 }
