@@ -14,8 +14,12 @@
 
 pub mod http;
 pub mod hub;
+pub mod namespaces;
 mod process;
+pub mod relay;
 pub mod s3;
 
+pub use namespaces::Namespace;
 pub use process::{Process, free_port};
+pub use relay::{Line, Relay};
 pub use s3::S3Server;
