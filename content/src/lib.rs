@@ -7,12 +7,15 @@
 //! - **schedule** ([`schedule`]): when they go;
 //! - **template** ([`template`]): model, streaming, output length, headers and API; it makes bodies of pieces.
 //!
+//! [`shard`] splits content and schedule into parts, one for each of many workers.
+//!
 //! Equal inputs give equal bytes and equal digests on any machine and with any number of threads.
 
 pub mod corpus;
 pub mod digest;
 pub mod piece;
 pub mod schedule;
+pub mod shard;
 pub mod store;
 pub mod template;
 pub mod turn;

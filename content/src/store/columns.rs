@@ -55,7 +55,7 @@ static PIECE_FIELDS: LazyLock<Fields> = LazyLock::new(|| {
     ])
 });
 
-pub(super) static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
+pub(crate) static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
     let piece = Field::new("piece", DataType::Struct(PIECE_FIELDS.clone()), false);
     let header = Field::new(
         "entries",

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use reprise_contract::Digest;
 
+pub(crate) use columns::SCHEMA as TURN_COLUMNS;
 pub use reader::{BodyRef, Content, PieceRef, Pieces, SlotRef, TurnRef};
 pub use writer::Writer;
 

@@ -14,6 +14,8 @@ use arrow_buffer::{Buffer, OffsetBuffer};
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{FileDecoder, read_footer_length};
 use arrow_ipc::root_as_footer;
+use arrow_schema::ArrowError;
+use arrow_select::interleave::interleave_record_batch;
 use bytes::Bytes;
 use memmap2::Mmap;
 
@@ -26,6 +28,9 @@ use reprise_contract::Digest;
 
 /// The bytes of an Arrow file after its footer: the footer's length and the magic.
 const TRAILER_BYTES: usize = 10;
+
+/// What a piece takes in the file apart from its own bytes: its kind, its id, its length and where its bytes begin.
+const PIECE_NUMBERS_BYTES: usize = 17;
 
 /// Content that is there to be sent. Clones share it.
 #[derive(Clone)]
@@ -127,14 +132,37 @@ impl Content {
     /// The turn in row `index`, which is below [`Content::len`].
     #[must_use]
     pub fn turn(&self, index: u32) -> TurnRef<'_> {
-        let batch = self
-            .starts
-            .partition_point(|start| *start <= index)
-            .saturating_sub(1);
+        let batch = self.batch_of(index);
         TurnRef {
             batch: &self.batches[batch],
             row: (index - self.starts[batch]) as usize,
         }
+    }
+
+    /// Copies of the turns in these rows, in this order, in the columns of the file.
+    pub(crate) fn rows(&self, turns: &[u32]) -> Result<RecordBatch, ArrowError> {
+        let mut used: Vec<usize> = turns.iter().map(|turn| self.batch_of(*turn)).collect();
+        used.sort_unstable();
+        used.dedup();
+        let places: Vec<(usize, usize)> = turns
+            .iter()
+            .map(|turn| {
+                let batch = self.batch_of(*turn);
+                let place = used.partition_point(|other| *other < batch);
+                (place, (turn - self.starts[batch]) as usize)
+            })
+            .collect();
+        let records: Vec<&RecordBatch> = used.iter().map(|batch| &self.batches[*batch].record).collect();
+        if records.is_empty() {
+            return Ok(RecordBatch::new_empty(SCHEMA.clone()));
+        }
+        interleave_record_batch(&records, &places)
+    }
+
+    fn batch_of(&self, turn: u32) -> usize {
+        self.starts
+            .partition_point(|start| *start <= turn)
+            .saturating_sub(1)
     }
 
     /// All turns, in the order of the trace.
@@ -147,6 +175,8 @@ impl Content {
 
 /// The columns of one record batch.
 struct Batch {
+    /// All of them, as they lie.
+    record: RecordBatch,
     session: UInt32Array,
     line: UInt32Array,
     recorded_ns: Int64Array,
@@ -173,6 +203,7 @@ impl Batch {
         let piece = pieces.values().as_struct();
         let headers = batch.column(column::HEADERS).as_map();
         Self {
+            record: batch.clone(),
             session: batch.column(column::SESSION).as_primitive::<UInt32Type>().clone(),
             line: batch.column(column::LINE).as_primitive::<UInt32Type>().clone(),
             recorded_ns: batch
@@ -288,6 +319,17 @@ impl<'a> TurnRef<'a> {
     #[must_use]
     pub fn is_constrained(&self) -> bool {
         self.batch.constrained.value(self.row)
+    }
+
+    /// About how many bytes it takes in the file, apart from its numbers.
+    pub(crate) fn stored_bytes(&self) -> usize {
+        let pieces = row_range(&self.batch.piece_offsets, self.row);
+        let text: usize = pieces
+            .map(|piece| PIECE_NUMBERS_BYTES + self.batch.piece_bytes.value(piece).len())
+            .sum();
+        let headers: usize = self.headers().map(|(name, value)| name.len() + value.len()).sum();
+        let extra = self.batch.extra.value(self.row).len();
+        text + headers + extra + self.request_id().map_or(0, str::len)
     }
 
     /// See [`crate::Turn::body`].

@@ -1,17 +1,19 @@
 //! Writes content.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt32Type;
 use arrow_ipc::writer::FileWriter;
-use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
-use super::columns::{SCHEMA, TurnBuilder};
+use super::columns::{SCHEMA, TurnBuilder, column};
 use super::reader::Content;
 use super::{BUILDER, HEAD_FILE, Head, Origin, StoreError, TURNS_FILE};
-use crate::digest;
+use crate::digest::{self, HashingWriter};
 use crate::turn::Turn;
 
 /// Turns a batch, at most; part of what the digest depends on.
@@ -25,7 +27,7 @@ const BATCH_BYTES: usize = 32 << 20;
 pub struct Writer {
     parent: PathBuf,
     folder: TempDir,
-    file: FileWriter<HashingWriter>,
+    file: FileWriter<HashingWriter<BufWriter<File>>>,
     builder: TurnBuilder,
     turns: u32,
     sessions: u32,
@@ -44,10 +46,7 @@ impl Writer {
             .map_err(StoreError::io(parent))?;
         let path = folder.path().join(TURNS_FILE);
         let file = File::create(&path).map_err(StoreError::io(&path))?;
-        let hashing = HashingWriter {
-            file: BufWriter::with_capacity(1 << 20, file),
-            hasher: Sha256::new(),
-        };
+        let hashing = HashingWriter::new(BufWriter::with_capacity(1 << 20, file));
         Ok(Self {
             parent: parent.to_owned(),
             folder,
@@ -72,6 +71,20 @@ impl Writer {
         Ok(())
     }
 
+    /// Adds the turns of a batch in the columns of the file, in their order.
+    pub(crate) fn push_batch(&mut self, batch: &RecordBatch) -> Result<(), StoreError> {
+        if self.builder.len() > 0 {
+            self.flush()?;
+        }
+        let turns = u32::try_from(batch.num_rows()).map_err(|_| StoreError::TooManyTurns)?;
+        self.turns = self.turns.checked_add(turns).ok_or(StoreError::TooManyTurns)?;
+        let sessions = batch.column(column::SESSION).as_primitive::<UInt32Type>();
+        for session in sessions.values() {
+            self.sessions = self.sessions.max(session.saturating_add(1));
+        }
+        Ok(self.file.write(batch)?)
+    }
+
     /// Publishes the content under its digest, inside the parent folder, and opens it. Content of this digest that is there
     /// already is kept as it is.
     ///
@@ -84,14 +97,14 @@ impl Writer {
         let building = self.folder.path().to_owned();
         let turns_path = building.join(TURNS_FILE);
         self.file.finish()?;
-        let mut written = self.file.into_inner()?;
-        written.flush().map_err(StoreError::io(&turns_path))?;
+        let written = self.file.into_inner()?;
+        let (_, turns_digest) = written.finish().map_err(StoreError::io(&turns_path))?;
         let head = Head {
             builder: BUILDER.to_owned(),
             origin,
             turns: self.turns,
             sessions: self.sessions,
-            turns_digest: digest::finish(written.hasher),
+            turns_digest,
         };
         let head_path = building.join(HEAD_FILE);
         let json = head_json(&head).map_err(StoreError::io(&head_path))?;
@@ -118,22 +131,4 @@ impl Writer {
 /// The head's canonical bytes.
 pub(super) fn head_json(head: &Head) -> io::Result<Vec<u8>> {
     Ok(serde_json::to_vec(head)?)
-}
-
-/// A file that is hashed while it is written.
-struct HashingWriter {
-    file: BufWriter<File>,
-    hasher: Sha256,
-}
-
-impl Write for HashingWriter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.file.write(bytes)?;
-        self.hasher.update(&bytes[..written]);
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
 }
