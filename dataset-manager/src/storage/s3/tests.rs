@@ -1,3 +1,5 @@
+mod environment;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
@@ -128,17 +130,6 @@ async fn refusals_are_told_apart_before_there_is_a_result() {
     assert!(!told.contains("s3cret"));
     insta::assert_snapshot!("refusals", told);
     assert_eq!(server.open_uploads(BUCKET), [""; 0]);
-}
-
-#[tokio::test]
-async fn nothing_but_the_settings_says_where_results_go() {
-    let (results, files) = (server(), files());
-    // What the dataset is read from: no request comes here.
-    let dataset = server();
-    let store = store(&results.writable_endpoint());
-    store.store(&files.paths, &silent).await.unwrap();
-    assert_eq!(dataset.keys(BUCKET), [""; 0]);
-    assert_eq!(results.keys(BUCKET).len(), files.contents.len());
 }
 
 /// Kills the server when the first part has arrived, and starts it again after a while.
