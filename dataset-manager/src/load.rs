@@ -35,21 +35,41 @@ pub enum LoadError {
         /// The field that it needs.
         field: &'static str,
     },
+    /// A closed loop cannot be shared.
+    #[error(
+        "Cannot use {workers} workers: the schedule is Concurrency ({sessions} sessions at once), which one worker runs alone: its \
+         sessions cannot be handed out to several yet. Use one worker, or set replay.schedule to Recorded or Rate."
+    )]
+    ClosedLoop {
+        /// Workers that were asked for.
+        workers: NonZeroU32,
+        /// Sessions at once.
+        sessions: NonZeroU32,
+    },
 }
 
 /// Whether spec and trace agree on a load, as far as the first record shows: known before the trace is downloaded.
 ///
 /// # Errors
 /// When they do not.
-pub fn check(replay: &Replay, times: Times) -> Result<(), LoadError> {
-    load(replay, times == Times::Recorded).map(|_| ())
+pub fn check(replay: &Replay, times: Times, workers: NonZeroU32) -> Result<(), LoadError> {
+    load(replay, times == Times::Recorded, workers).map(|_| ())
 }
 
-/// The load that `replay` asks for, of a trace with or without recorded times.
+/// The load that `replay` asks of so many workers, of a trace with or without recorded times.
 ///
 /// # Errors
 /// When the two do not go together.
-pub fn load(replay: &Replay, is_timed: bool) -> Result<Load, LoadError> {
+pub fn load(replay: &Replay, is_timed: bool, workers: NonZeroU32) -> Result<Load, LoadError> {
+    match of_one_worker(replay, is_timed)? {
+        Load::Concurrency(sessions) if workers > NonZeroU32::MIN => {
+            Err(LoadError::ClosedLoop { workers, sessions })
+        }
+        load => Ok(load),
+    }
+}
+
+fn of_one_worker(replay: &Replay, is_timed: bool) -> Result<Load, LoadError> {
     match replay.schedule {
         Schedule::Recorded => Ok(recorded(replay)),
         Schedule::Rate => rate(replay).ok_or(LoadError::Missing {
@@ -141,6 +161,20 @@ mod tests {
         let base = ["dataset.source=t.jsonl", "target.urls=[http://host]"];
         let overrides = Overrides::parse(base.iter().chain(settings)).unwrap();
         Document::blank(&overrides).unwrap().spec().replay.clone()
+    }
+
+    /// The load of a run by one worker.
+    fn load(replay: &Replay, is_timed: bool) -> Result<Load, LoadError> {
+        super::load(replay, is_timed, NonZeroU32::MIN)
+    }
+
+    #[test]
+    fn a_closed_loop_is_for_one_worker() {
+        let two = NonZeroU32::new(2).unwrap();
+        let error = super::load(&replay(&["replay.concurrency=8"]), false, two).unwrap_err();
+        assert!(matches!(error, LoadError::ClosedLoop { .. }), "{error}");
+        assert!(super::load(&replay(&[RATE]), false, two).is_ok());
+        assert!(super::load(&replay(&[]), true, two).is_ok());
     }
 
     const RATE: &str = "replay.rate={perSecond: 5}";

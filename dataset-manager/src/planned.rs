@@ -45,19 +45,6 @@ pub enum PlanError {
         "Cannot use the trace: its schedule has {0} requests, more than 4,294,967,295. Set replay.requests."
     )]
     TooManyRequests(usize),
-    /// A closed loop cannot be shared.
-    #[error(
-        "Cannot use {workers} workers: the schedule is {schedule} ({sessions} sessions at once), whose sessions cannot be handed out to \
-         several workers yet. Use one worker, or set replay.schedule to Rate or Recorded."
-    )]
-    ClosedLoop {
-        /// Workers that were asked for.
-        workers: NonZeroU32,
-        /// The schedule.
-        schedule: &'static str,
-        /// Sessions at once.
-        sessions: NonZeroU32,
-    },
 }
 
 /// Makes the plan, checking all that can be wrong with it before anything is sent.
@@ -68,16 +55,7 @@ pub fn plan(spec: &ReplayJobSpec, prepared: &Prepared, workers: NonZeroU32) -> R
     let (target, replay) = (&spec.target, &spec.replay);
     let template = template(spec)?;
     template::check(&template, &prepared.content)?;
-    let load = load(replay, prepared.facts.is_timed)?;
-    if let Load::Concurrency(sessions) = load
-        && workers > NonZeroU32::MIN
-    {
-        return Err(PlanError::ClosedLoop {
-            workers,
-            schedule: "Concurrency",
-            sessions,
-        });
-    }
+    let load = load(replay, prepared.facts.is_timed, workers)?;
     let schedule = schedule::build(&prepared.content, load, extent(replay))?;
     let warnings = warnings(spec, prepared, &schedule);
     let requests = schedule.requests.len();

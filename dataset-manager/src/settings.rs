@@ -66,8 +66,6 @@ pub struct Settings {
     pub startup_budget: Option<Duration>,
     /// A file of commands that changes under the process.
     pub control_file: Option<PathBuf>,
-    /// Where the termination message goes; nowhere if `None`.
-    pub termination_message: Option<PathBuf>,
     /// A folder where results are kept, beside what the spec says.
     pub results_dir: Option<PathBuf>,
     /// How long the process may take to end after it was told to.
@@ -112,10 +110,6 @@ impl Settings {
                 .unwrap_or(DEFAULT_REGISTRATION_TIMEOUT),
             startup_budget: variables.startup_budget(),
             control_file: variables.path(variable::CONTROL_FILE),
-            termination_message: variables.path(variable::TERMINATION_MESSAGE).or_else(|| {
-                let default = Path::new(DEFAULT_TERMINATION_MESSAGE);
-                default.exists().then(|| default.to_owned())
-            }),
             results_dir: variables.path(variable::RESULTS_DIR),
             grace: variables.duration(variable::GRACE).unwrap_or(DEFAULT_GRACE),
         };
@@ -124,6 +118,18 @@ impl Settings {
         } else {
             Err(SettingsError(variables.problems))
         }
+    }
+}
+
+impl Settings {
+    /// Where the termination message goes; nowhere if `None`. Known whatever is wrong with the rest.
+    #[must_use]
+    pub fn termination_message(lookup: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+        let given = lookup(variable::TERMINATION_MESSAGE).filter(|path| !path.is_empty());
+        given.map(PathBuf::from).or_else(|| {
+            let default = Path::new(DEFAULT_TERMINATION_MESSAGE);
+            default.exists().then(|| default.to_owned())
+        })
     }
 }
 

@@ -72,7 +72,7 @@ fn prepared(spec: &ReplayJobSpec, scratch: &TempDir, interrupt: &Interrupt) -> R
         &spec.dataset,
         spec.target.api,
         spec.replay.seed,
-        &|times| load::check(&spec.replay, times),
+        &|times| load::check(&spec.replay, times, NonZeroU32::MIN),
         scratch.path(),
         &waiting,
     )

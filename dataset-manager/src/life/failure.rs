@@ -12,7 +12,7 @@ use crate::planned::PlanError;
 use crate::prepare::{Fault, PrepareError};
 use crate::result::ResultError;
 use crate::server::{GatherError, StartError};
-use crate::storage::StorageError;
+use crate::storage::StoresError;
 
 /// What ends the process before a result is where it should be.
 #[derive(Debug, thiserror::Error)]
@@ -43,16 +43,16 @@ pub(super) enum Failure {
          terminationGracePeriodSeconds and set REPRISE_GRACE below it."
     )]
     GraceOver,
-    #[error("The run was ended before it started: the dataset-manager was told to end (SIGTERM). Nothing was sent.")]
+    #[error(
+        "The run was ended before it started: the dataset-manager was told to end (SIGTERM). Nothing was sent."
+    )]
     Terminated,
     #[error(transparent)]
     Outcomes(#[from] OutcomeFileError),
     #[error(transparent)]
     Result(#[from] ResultError),
     #[error(transparent)]
-    Storage(#[from] StorageError),
-    #[error("{0}")]
-    StorageSettings(String),
+    Storage(#[from] StoresError),
     #[error("Cannot go on: {0}. Check the limits of this process.")]
     System(#[source] io::Error),
     #[error("Cannot go on: a thread panicked. This is a fault in Reprise.")]
@@ -62,7 +62,11 @@ pub(super) enum Failure {
 impl Failure {
     pub(super) fn reason(&self) -> Reason {
         match self {
-            Self::Scratch { .. } | Self::Start(_) | Self::StorageSettings(_) => Reason::WrongSettings,
+            Self::Scratch { .. }
+            | Self::Start(_)
+            | Self::Storage(StoresError::Attempt(_) | StoresError::Credentials { .. }) => {
+                Reason::WrongSettings
+            }
             Self::Prepare(error) => match error.fault() {
                 Fault::Input => Reason::DatasetUnavailable,
                 Fault::Cancelled => Reason::Cancelled,
@@ -71,7 +75,9 @@ impl Failure {
             Self::StartupBudget { .. } => Reason::StartupBudgetExceeded,
             Self::Plan(_) => Reason::PlanImpossible,
             Self::Run(failure) | Self::Gather(GatherError::Failed(failure)) => of_run(failure),
-            Self::Gather(GatherError::Keep(_)) | Self::Outcomes(_) | Self::Result(_) => Reason::OutcomesNotKept,
+            Self::Gather(GatherError::Keep(_)) | Self::Outcomes(_) | Self::Result(_) => {
+                Reason::OutcomesNotKept
+            }
             Self::GraceOver | Self::Terminated => Reason::Terminated,
             Self::Storage(_) => Reason::ResultsNotStored,
             Self::Gather(GatherError::NoPlan) | Self::System(_) | Self::Panicked => Reason::Internal,

@@ -9,7 +9,6 @@ mod gathering;
 mod preparing;
 mod signal;
 mod story;
-mod storing;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,25 +17,24 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use reprise_contract::Summary;
-use reprise_contract::protocol::{Command, Stage};
-use reprise_contract::termination::{Headline, TerminationMessage};
+use reprise_contract::protocol::{Command, Progress, Stage};
+use reprise_contract::termination::TerminationMessage;
 use reprise_identity::ManagerSecrets;
 use tempfile::TempDir;
 use tokio::sync::mpsc::unbounded_channel;
 
-use crate::coordinator::{OnLoss, Rules};
-use crate::parts::Parts;
+use crate::control_file;
+use crate::coordinator::Rules;
 use crate::result::{self, OUTCOMES_FILE};
 use crate::run_file::Run;
 use crate::server::{Server, ServerSettings};
 use crate::settings::Settings;
-use crate::control_file;
+use crate::storage::{Attempt, Stores};
 
 use failure::Failure;
 use preparing::Ready;
 use signal::Told;
 use story::{Ended, Story};
-use storing::Stores;
 
 /// How long workers may take to hear that they may go home.
 const FAREWELL: Duration = Duration::from_secs(15);
@@ -83,7 +81,7 @@ impl<'a> Life<'a> {
 
     /// Listens for as long as the rest takes.
     async fn listen(&self, secrets: &ManagerSecrets) -> Result<Ended, Failure> {
-        let stores = Stores::of(self.settings, self.run)?;
+        let stores = self.stores()?;
         let results = self.folder("results").map_err(Failure::System)?;
         let server = Server::start(self.server_settings(&results), secrets).await?;
         let ended = tokio::select! {
@@ -100,13 +98,23 @@ impl<'a> Life<'a> {
         ended
     }
 
+    fn stores(&self) -> Result<Stores, Failure> {
+        let attempt = Attempt {
+            name: &self.run.name,
+            uid: &self.run.uid,
+            number: self.run.attempt.get(),
+        };
+        let folder = self.settings.results_dir.as_deref();
+        Ok(Stores::of(&self.run.spec.results, folder, attempt)?)
+    }
+
     fn server_settings(&self, results: &Path) -> ServerSettings {
         ServerSettings {
             listen: self.settings.listen,
             local: Some(self.settings.local_listen),
             rules: Rules {
                 registration: self.settings.registration_timeout,
-                on_loss: OnLoss::of(self.run.spec.workers.loss_policy),
+                on_loss: self.run.spec.workers.loss_policy.into(),
                 ..Rules::default()
             },
             outcomes: results.join(OUTCOMES_FILE),
@@ -123,10 +131,13 @@ impl<'a> Life<'a> {
     async fn obey(&self, server: &Server) {
         let timeout = self.run.spec.timeout_seconds;
         if let Some(deadline) = timeout.and_then(|seconds| after(u64::from(seconds.get()))) {
-            carry_out(server, &Command {
-                deadline: Some(deadline.to_string()),
-                ..Command::default()
-            });
+            carry_out(
+                server,
+                &Command {
+                    deadline: Some(deadline.to_string()),
+                    ..Command::default()
+                },
+            );
         }
         if let Some(path) = &self.settings.control_file {
             let (send, mut commands) = unbounded_channel();
@@ -138,12 +149,7 @@ impl<'a> Life<'a> {
         std::future::pending().await
     }
 
-    async fn run_to_end(
-        &self,
-        server: &Server,
-        stores: &Stores,
-        results: &Path,
-    ) -> Result<Ended, Failure> {
+    async fn run_to_end(&self, server: &Server, stores: &Stores, results: &Path) -> Result<Ended, Failure> {
         stores.check().await?;
         let ready = Arc::new(self.prepare(server).await?);
         let parts = ready.parts.clone();
@@ -154,7 +160,7 @@ impl<'a> Life<'a> {
         let ended = Ended::of(&summary, self.told.is_told(), self.run.spec.workers.loss_policy);
         tracing::info!("{}", ended.message);
         server.at(Stage::Storing, None);
-        let stored = stores.store(results, server).await;
+        let stored = store(&stores, results, server).await;
         self.hold(server, results).await;
         stored?;
         Ok(ended)
@@ -169,7 +175,7 @@ impl<'a> Life<'a> {
     ) -> Result<Summary, Failure> {
         let (run, results) = (self.run.clone(), results.to_owned());
         let report = move || {
-            let finished = ready.parts.finished(&ready.planned, gathered);
+            let finished = ready.parts.finished(gathered);
             let summary = result::summarise(
                 &run.name,
                 &run.spec,
@@ -196,6 +202,21 @@ impl<'a> Life<'a> {
             () = self.told.told() => {}
         }
     }
+}
+
+async fn store(stores: &Stores, results: &Path, server: &Server) -> Result<(), Failure> {
+    let show = |done, total| {
+        let progress = Progress {
+            done,
+            total: Some(total),
+            unit: "bytes".to_owned(),
+        };
+        server.at(Stage::Storing, Some(progress));
+    };
+    for place in stores.store(results, &show).await? {
+        tracing::info!("The result is stored in {place}");
+    }
+    Ok(())
 }
 
 fn after(seconds: u64) -> Option<Timestamp> {

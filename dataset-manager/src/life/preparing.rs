@@ -29,6 +29,9 @@ const MARGIN_SHARE: u32 = 20;
 /// How long a preparation that was ended may take to clean up.
 const CLEAN_UP: Duration = Duration::from_secs(2);
 
+/// Who chose how many workers there are.
+const CHOSEN_BY: &str = "workers.replicas";
+
 /// A plan that can be served.
 pub(super) struct Ready {
     pub(super) prepared: Prepared,
@@ -102,19 +105,19 @@ async fn show(story: &Story, server: &Server) {
 
 fn ready(run: &Run, story: &Arc<Story>, folder: &Path, cancel: &CancellationToken) -> Result<Ready, Failure> {
     let spec = &run.spec;
+    let workers = NonZeroU32::from(spec.workers.replicas);
     let observer = story.observer();
     let waiting = Waiting::new(cancel, &observer)?;
     let prepared = prepare(
         &spec.dataset,
         spec.target.api,
         spec.replay.seed,
-        &|times| load::check(&spec.replay, times),
+        &|times| load::check(&spec.replay, times, workers),
         folder,
         &waiting,
     )?;
-    let workers = NonZeroU32::from(spec.workers.replicas);
     let planned = plan(spec, &prepared, workers)?;
-    let parts = Parts::of(&planned, &prepared.content, workers);
+    let parts = Parts::of(&planned, CHOSEN_BY);
     Ok(Ready {
         prepared,
         planned,

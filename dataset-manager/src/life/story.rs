@@ -58,14 +58,12 @@ impl Story {
     /// How far the preparation has come.
     pub(super) fn progress(&self) -> (Stage, Option<Progress>) {
         match &self.known().activity {
-            Some(Activity::Fetching { progress, .. }) => (
-                Stage::Fetching,
-                Some(bytes(progress.bytes(), progress.total())),
-            ),
-            Some(Activity::Reading { progress, .. }) => (
-                Stage::Building,
-                Some(bytes(progress.bytes(), progress.total())),
-            ),
+            Some(Activity::Fetching { progress, .. }) => {
+                (Stage::Fetching, Some(bytes(progress.bytes(), progress.total())))
+            }
+            Some(Activity::Reading { progress, .. }) => {
+                (Stage::Building, Some(bytes(progress.bytes(), progress.total())))
+            }
             Some(Activity::Pinning { .. }) | None => (Stage::Pinning, None),
         }
     }

@@ -9,6 +9,7 @@ mod directory;
 mod files;
 mod progress;
 mod s3;
+mod stores;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,8 @@ use progress::Meter;
 pub use progress::StoreProgress;
 use s3::Bucket;
 pub use s3::{Action, ResultsCredentials, S3Problem};
+
+pub use stores::{Attempt, Stores, StoresError};
 
 /// The file that is stored last.
 pub const SUMMARY_FILE: &str = "summary.json";
