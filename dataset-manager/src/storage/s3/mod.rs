@@ -128,8 +128,8 @@ impl Bucket {
         Err(S3Problem::Lost(file.name.clone()).into())
     }
 
-    /// What the store has under a name. Whoever may not list a bucket is refused what is not there; whether that is the reason
-    /// shows when it is written.
+    /// What the store has under a name. Answers to this question have no text: whoever may not list a bucket is refused what is not
+    /// there, and an expired token is a bad request. What it is shows when something is written.
     async fn head(&self, name: &str) -> Result<Option<HeadObjectOutput>, S3Problem> {
         let asked = self.client.head_object().bucket(self.folder.bucket());
         let asked = asked
@@ -138,7 +138,7 @@ impl Bucket {
         match asked.send().await {
             Ok(object) => Ok(Some(object)),
             Err(error) => match Failure::of(&error, self.patience) {
-                Failure::Absent | Failure::Denied => Ok(None),
+                Failure::Absent | Failure::Denied | Failure::Problem(S3Problem::Answer(400)) => Ok(None),
                 failure => Err(failure.into_problem(Action::GetObject)),
             },
         }

@@ -322,3 +322,16 @@ async fn an_overloaded_store_is_asked_again_and_a_strange_one_is_not() {
     }
     insta::assert_snapshot!("answers", told.join("\n"));
 }
+
+#[tokio::test]
+async fn an_expired_token_is_called_so_although_the_first_answer_has_no_text() {
+    let text = "<Error><Code>ExpiredToken</Code><Message>s3cret</Message></Error>";
+    let expired = format!(
+        "HTTP/1.1 400 Bad Request\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{text}",
+        text.len()
+    );
+    let bare = "HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    let (endpoint, _) = answering(&[bare, &expired]);
+    let error = store(&endpoint).check().await.unwrap_err();
+    assert_eq!(problem(&error), &S3Problem::ExpiredToken);
+}
