@@ -66,12 +66,18 @@ impl Coordinator {
             slot.lives += 1;
             slot.delivery = Delivery::default();
         }
+        let waiting = slot
+            .holder
+            .as_ref()
+            .filter(|holder| holder.incarnation == join.incarnation)
+            .map_or(0, |holder| holder.waiting);
         slot.holder = Some(Holder {
             incarnation: join.incarnation.clone(),
             capacity: join.capacity,
             state: HolderState::Joined,
             heard_ns: now,
             broke_off_ns: None,
+            waiting,
             is_home: false,
         });
         self.news += 1;
@@ -116,14 +122,34 @@ impl Coordinator {
         self.held(now, index, incarnation).map(|_| ())
     }
 
-    /// A call of a worker broke off: perhaps it is gone. Takes effect unless it is heard from again.
-    pub fn broke_off(&mut self, now: i64, index: u32, incarnation: &Incarnation) {
-        if let Ok(slot) = self.slot(index)
-            && slot.is_held_by(incarnation)
-            && let Some(holder) = &mut slot.holder
-        {
-            holder.broke_off_ns.get_or_insert(now);
+    /// A call of a worker waits for its answer: as long as it does, the worker is there.
+    pub fn waits(&mut self, index: u32, incarnation: &Incarnation) {
+        if let Some(holder) = self.holder(index, incarnation) {
+            holder.waiting += 1;
         }
+    }
+
+    /// A call that waited was answered.
+    pub fn was_answered(&mut self, index: u32, incarnation: &Incarnation) {
+        if let Some(holder) = self.holder(index, incarnation) {
+            holder.waiting = holder.waiting.saturating_sub(1);
+        }
+    }
+
+    /// A call of a worker broke off while it waited. If no other one waits, the worker is perhaps gone: that takes effect unless
+    /// it is heard from again.
+    pub fn broke_off(&mut self, now: i64, index: u32, incarnation: &Incarnation) {
+        if let Some(holder) = self.holder(index, incarnation) {
+            holder.waiting = holder.waiting.saturating_sub(1);
+            if holder.waiting == 0 {
+                holder.broke_off_ns.get_or_insert(now);
+            }
+        }
+    }
+
+    fn holder(&mut self, index: u32, incarnation: &Incarnation) -> Option<&mut Holder> {
+        let holder = self.slot(index).ok()?.holder.as_mut()?;
+        (holder.incarnation == *incarnation).then_some(holder)
     }
 
     /// Fails the run when a worker was missing for too long.

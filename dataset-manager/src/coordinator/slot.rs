@@ -25,6 +25,8 @@ pub(super) struct Holder {
     pub(super) heard_ns: i64,
     /// When a call of it broke off, unless it was heard from since.
     pub(super) broke_off_ns: Option<i64>,
+    /// Its calls that wait for an answer.
+    pub(super) waiting: u32,
     /// Whether it was told to go home.
     pub(super) is_home: bool,
 }

@@ -45,9 +45,8 @@ async fn check(State(guard): State<Guard>, request: Request, next: Next) -> Resu
         Some(role) => Err(Denied::new(
             RefusalCode::WrongRole,
             format!(
-                "Cannot let a {} do that: it is for the {}. Use the {}'s token of this run.",
+                "Cannot do that with the {}'s token: it is for the {}. Use that one's token of this run.",
                 role.name(),
-                guard.role.name(),
                 guard.role.name()
             ),
         )),

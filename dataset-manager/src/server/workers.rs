@@ -235,6 +235,7 @@ struct Waiting<'a> {
 
 impl<'a> Waiting<'a> {
     fn new(shared: &'a Shared, index: u32, incarnation: &'a Incarnation) -> Self {
+        shared.with(|coordinator, _| coordinator.waits(index, incarnation));
         Self {
             shared,
             index,
@@ -250,10 +251,13 @@ impl<'a> Waiting<'a> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        if !self.has_ended {
-            self.shared
-                .with(|coordinator, now| coordinator.broke_off(now, self.index, self.incarnation));
-        }
+        self.shared.with(|coordinator, now| {
+            if self.has_ended {
+                coordinator.was_answered(self.index, self.incarnation);
+            } else {
+                coordinator.broke_off(now, self.index, self.incarnation);
+            }
+        });
     }
 }
 

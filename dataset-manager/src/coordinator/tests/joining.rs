@@ -62,6 +62,18 @@ fn a_call_that_broke_off_makes_room_at_once() {
 }
 
 #[test]
+fn a_call_that_broke_off_means_nothing_while_another_waits() {
+    let mut run = Run::of(1);
+    run.join(0, "a").unwrap();
+    run.coordinator.waits(0, &life("a"));
+    run.coordinator.waits(0, &life("a"));
+    run.coordinator.broke_off(run.now, 0, &life("a"));
+    assert!(matches!(run.join(0, "b"), Err(Refused::IndexTaken { .. })));
+    run.coordinator.broke_off(run.now, 0, &life("a"));
+    assert_eq!(run.join(0, "b"), Ok(JoinAnswer::Welcome));
+}
+
+#[test]
 fn joining_twice_is_joining_once() {
     let mut run = Run::of(1);
     run.join(0, "a").unwrap();
