@@ -154,6 +154,12 @@ impl<'a> Life<'a> {
         let ready = Arc::new(self.prepare(server).await?);
         let parts = ready.parts.clone();
         server.plan_ready(parts.serve(&ready.planned, &ready.prepared.content))?;
+        let head = &ready.planned.head;
+        tracing::info!(
+            "the plan is ready: {} requests for {} workers",
+            head.requests,
+            head.workers
+        );
         let gathered = self.gather(server).await?;
         server.at(Stage::Merging, None);
         let summary = self.report(ready, gathered, results).await?;
