@@ -111,6 +111,7 @@ pub fn summarise(
             }),
             late_threshold: spec.replay.late_threshold.get(),
         },
+        workers: None,
     };
     Ok(analyse(input, &folder.join(OUTCOMES_FILE), &gaps)?)
 }

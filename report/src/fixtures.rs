@@ -61,6 +61,8 @@ pub(crate) fn outcome(request: u32) -> Outcome {
         request_bytes: 1_000,
         answer_bytes: 4_000,
         target: 0,
+        worker: 0,
+        clock_error_ns: None,
     }
 }
 
@@ -190,6 +192,7 @@ pub(crate) fn input(planned: usize) -> Input {
             }),
             late_threshold: Duration::from_millis(50),
         },
+        workers: None,
     }
 }
 

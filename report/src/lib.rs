@@ -18,6 +18,8 @@ mod words;
 #[cfg(test)]
 mod fixtures;
 
-pub use analysis::{AnalyseError, EndedBy, Input, Limits, Slo, analyse};
+pub use analysis::{
+    AnalyseError, EndedBy, Input, Limits, Loss, OnLoss, Part, PartClock, Slo, Workers, analyse,
+};
 pub use atomic::WriteError;
 pub use outcomes::{OutcomeFileError, OutcomeReader, OutcomeWriter};

@@ -183,6 +183,8 @@ fn assert_ending_fits_what_was_seen(outcome: &Outcome) {
             NotSentReason::DurationOver
             | NotSentReason::RunCancelled
             | NotSentReason::RunAborted
+            | NotSentReason::DeadlinePassed
+            | NotSentReason::WorkerLost
             | NotSentReason::AnswerMissing,
         ) => {
             assert!(!outcome.was_sent() && times.done.is_none(), "{outcome:?}");

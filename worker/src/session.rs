@@ -207,6 +207,8 @@ fn record(worker: &Worker, index: u32, request: Request, ended: Ended, seen: See
         request_bytes: ended.asked.bytes,
         answer_bytes,
         target: worker.target_index(turn.session()),
+        worker: 0,
+        clock_error_ns: None,
     };
     worker.recorder.record(outcome, &heard.gaps_ns);
     heard

@@ -81,6 +81,8 @@ fn fields() -> Vec<Field> {
         required("request_bytes", UInt64),
         required("answer_bytes", UInt64),
         required("target", UInt16),
+        required("worker", UInt32),
+        optional("clock_error_ns", Int64),
     ]
 }
 
@@ -137,6 +139,8 @@ pub fn write_batch(outcomes: &[Outcome]) -> Result<RecordBatch, OutcomeError> {
         u64s(outcomes, |outcome| Some(outcome.request_bytes)),
         u64s(outcomes, |outcome| Some(outcome.answer_bytes)),
         u16s(outcomes, |outcome| Some(outcome.target)),
+        u32s(outcomes, |outcome| Some(outcome.worker)),
+        i64s(outcomes, |outcome| outcome.clock_error_ns),
     ]);
     Ok(RecordBatch::try_new(schema(), columns)?)
 }
@@ -184,6 +188,8 @@ struct Columns<'a> {
     request_bytes: &'a UInt64Array,
     answer_bytes: &'a UInt64Array,
     target: &'a UInt16Array,
+    worker: &'a UInt32Array,
+    clock_error: &'a Int64Array,
 }
 
 impl<'a> Columns<'a> {
@@ -221,6 +227,8 @@ impl<'a> Columns<'a> {
             request_bytes: required(batch, "request_bytes")?,
             answer_bytes: required(batch, "answer_bytes")?,
             target: required(batch, "target")?,
+            worker: required(batch, "worker")?,
+            clock_error: column(batch, "clock_error_ns")?,
         })
     }
 
@@ -254,6 +262,8 @@ impl<'a> Columns<'a> {
             request_bytes: self.request_bytes.value(row),
             answer_bytes: self.answer_bytes.value(row),
             target: self.target.value(row),
+            worker: self.worker.value(row),
+            clock_error_ns: number(self.clock_error, row),
         })
     }
 
@@ -405,6 +415,8 @@ words_of!(NotSentReason {
     NotSentReason::DurationOver = "durationOver",
     NotSentReason::RunCancelled = "runCancelled",
     NotSentReason::RunAborted = "runAborted",
+    NotSentReason::DeadlinePassed = "deadlinePassed",
+    NotSentReason::WorkerLost = "workerLost",
     NotSentReason::AnswerMissing = "answerMissing",
 });
 
@@ -495,6 +507,8 @@ mod tests {
             request_bytes: 1_234,
             answer_bytes: 5_678,
             target: 0,
+            worker: 7,
+            clock_error_ns: (request == 2).then_some(-31),
         }
     }
 
@@ -509,6 +523,8 @@ mod tests {
             Ending::Failed(FailureCause::AnswerTooLarge),
             Ending::NotSent(NotSentReason::DurationOver),
             Ending::NotSent(NotSentReason::AnswerMissing),
+            Ending::NotSent(NotSentReason::DeadlinePassed),
+            Ending::NotSent(NotSentReason::WorkerLost),
         ];
         let outcomes: Vec<_> = (0..)
             .zip(endings)

@@ -67,6 +67,10 @@ pub enum NotSentReason {
     RunCancelled,
     /// `latePolicy: Abort` ended the run.
     RunAborted,
+    /// The run's deadline had passed before it was due.
+    DeadlinePassed,
+    /// Its worker was lost before it was due.
+    WorkerLost,
     /// It continues a conversation with a live answer that never came.
     AnswerMissing,
 }
@@ -187,6 +191,11 @@ pub struct Outcome {
     pub answer_bytes: u64,
     /// Index into `target.urls`.
     pub target: u16,
+    /// The index of the worker that had it; 0 where there is one process.
+    pub worker: u32,
+    /// How far the instant at which it was due, as the manager's clock would have shown it by what is known of its worker's
+    /// clock, is from `due`, in nanoseconds. In no other time. `None` where there is one clock.
+    pub clock_error_ns: Option<i64>,
 }
 
 impl Outcome {

@@ -18,9 +18,13 @@ pub struct Counts {
     pub warmup: u64,
     /// Warm-up requests that did not complete.
     pub warmup_not_completed: u64,
-    /// Those of which no outcome is known, as the worker that had them was lost. A run that has any has failed.
+    /// Those of which no outcome is known, as the worker that had them was lost. A run that has any has failed, unless
+    /// `lossPolicy` is `Degrade`.
     #[serde(default)]
     pub unknown: u64,
+    /// What became of all of them, warm-up included.
+    #[serde(default)]
+    pub in_all: InAll,
     /// Those that count.
     pub measured: u64,
     /// Measured requests that reached the target's socket.
@@ -47,6 +51,20 @@ pub struct Counts {
     pub output_length_mismatches: u64,
     /// Sessions of which some turns, but not all, were sent, warm-up included.
     pub partial_sessions: u64,
+}
+
+/// What became of every planned request, warm-up included: `planned = sent + unreached + dropped + notSent + unknown`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InAll {
+    /// Reached the target's socket.
+    pub sent: u64,
+    /// Were to go, and failed or were cancelled before they reached the target's socket.
+    pub unreached: u64,
+    /// Left out by `latePolicy: Drop`.
+    pub dropped: u64,
+    /// Never went.
+    pub not_sent: u64,
 }
 
 /// Failures of one cause.

@@ -5,15 +5,17 @@
 
 mod metrics;
 mod provenance;
+mod workers;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use metrics::{Counts, Distribution, Failure, Lag, Metrics, Percentiles, SloResult, Throughput};
+pub use metrics::{Counts, Distribution, Failure, InAll, Lag, Metrics, Percentiles, SloResult, Throughput};
 pub use provenance::{
     DatasetFile, DatasetProvenance, Host, Pin, PinnedBy, Provenance, ScheduleProvenance, TargetProvenance,
     TokenizerProvenance,
 };
+pub use workers::{ClockError, SplitResult, WorkerClock, WorkerLag, WorkerLoss, WorkerResult};
 
 /// The version of this schema. It changes when a field changes its meaning or goes; new fields do not change it.
 pub const SCHEMA_VERSION: &str = "reprise.dev/summary/v1";
@@ -31,6 +33,9 @@ pub struct Summary {
     /// Why it ended so, where there is more to say than the verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// Whether a part of the load is missing, as workers were lost and `lossPolicy` is `Degrade`. The verdict is about the rest.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub degraded: bool,
     /// T0 on the wall clock, RFC 3339, to relate the run to other logs. No duration is derived from it.
     pub started_at: String,
     /// From T0 to the end of the last request, in seconds.
@@ -49,6 +54,15 @@ pub struct Summary {
     /// Goodput, where the spec has an `slo`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slo: Option<SloResult>,
+    /// What each worker did, by index. Empty when one process did it all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workers: Vec<WorkerResult>,
+    /// How the plan was split among workers. `None` when one process did it all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<SplitResult>,
+    /// How well the workers' clocks agree. `None` when one process did it all, or nothing was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_error: Option<ClockError>,
     /// What happened over time, in equal slices from T0 on, at most 300.
     pub series: Series,
     /// How percentiles are computed.
@@ -64,10 +78,10 @@ pub struct Summary {
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Verdict {
-    /// Every planned request was accounted for, and something was measured.
+    /// Every planned request was accounted for, and something was measured. Where `degraded` is set, but for those of lost workers.
     Succeeded,
     /// Nothing was measured, no answer bore output, requests are unaccounted for, the generator ran out of file descriptors
-    /// or local ports, or the run was aborted.
+    /// or local ports, a worker was lost and `lossPolicy` is `Fail`, a deadline passed, or the run was aborted.
     Failed,
     /// Somebody ended it; the numbers cover what was measured until then.
     Cancelled,

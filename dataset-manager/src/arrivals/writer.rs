@@ -70,7 +70,9 @@ impl Writer {
             };
             for outcome in &mut outcomes {
                 count(&mut counts, outcome);
-                to_run_time(outcome, self.ledger.offset_ns(outcome.request), to_run);
+                let offset_ns = self.ledger.offset_ns(outcome.request);
+                outcome.worker = index;
+                outcome.clock_error_ns = Some(to_run_time(outcome, offset_ns, to_run));
                 self.ledger.note_done(outcome);
             }
             self.append(&outcomes)?;
@@ -108,7 +110,7 @@ impl Writer {
             let rows: Vec<_> = account
                 .not_sent
                 .iter()
-                .filter_map(|&number| not_sent(planned, number))
+                .filter_map(|&number| not_sent(planned, shard.index, number))
                 .collect();
             kept_lost.push(LostRequests {
                 index: shard.index,
@@ -140,7 +142,7 @@ fn count(counts: &mut BatchCounts, outcome: &Outcome) {
 }
 
 /// The outcome of a request that its lost worker did not send.
-fn not_sent(planned: &Planned, number: u32) -> Option<Outcome> {
+fn not_sent(planned: &Planned, index: u32, number: u32) -> Option<Outcome> {
     let request = usize::try_from(number)
         .ok()
         .and_then(|at| planned.schedule.requests.get(at))?;
@@ -155,7 +157,7 @@ fn not_sent(planned: &Planned, number: u32) -> Option<Outcome> {
         } else {
             Phase::Measured
         },
-        ending: Ending::NotSent(NotSentReason::RunAborted),
+        ending: Ending::NotSent(NotSentReason::WorkerLost),
         times: Times {
             recorded: request.offset_ns,
             due: request.offset_ns,
@@ -173,5 +175,7 @@ fn not_sent(planned: &Planned, number: u32) -> Option<Outcome> {
         request_bytes: 0,
         answer_bytes: 0,
         target: 0,
+        worker: index,
+        clock_error_ns: None,
     })
 }

@@ -145,6 +145,8 @@ fn outcome(request: u32, share: f64, span: Duration, random: &mut Random, gaps: 
         request_bytes: u64::from(input) * 5,
         answer_bytes: u64::from(output) * 180,
         target: 0,
+        worker: 0,
+        clock_error_ns: None,
     }
 }
 
@@ -208,6 +210,7 @@ pub(crate) fn input(requests: u32) -> Input {
             }),
             late_threshold: Duration::from_millis(50),
         },
+        workers: None,
     }
 }
 

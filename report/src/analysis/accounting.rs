@@ -55,6 +55,7 @@ impl Accounting {
         }
         self.session_sent
             .push(u64::from(outcome.session) << 1 | u64::from(outcome.was_sent()));
+        self.add_in_all(outcome);
         match outcome.phase {
             Phase::Warmup => {
                 self.counts.warmup += 1;
@@ -63,6 +64,17 @@ impl Accounting {
             Phase::Measured => self.add_measured(outcome),
         }
         Ok(())
+    }
+
+    fn add_in_all(&mut self, outcome: &Outcome) {
+        let in_all = &mut self.counts.in_all;
+        let count = match outcome.ending {
+            _ if outcome.was_sent() => &mut in_all.sent,
+            Ending::Dropped => &mut in_all.dropped,
+            Ending::NotSent(_) => &mut in_all.not_sent,
+            Ending::Completed | Ending::Failed(_) | Ending::Cancelled => &mut in_all.unreached,
+        };
+        *count += 1;
     }
 
     fn add_measured(&mut self, outcome: &Outcome) {

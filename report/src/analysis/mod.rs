@@ -7,15 +7,19 @@ mod accounting;
 mod distribution;
 mod goodput;
 mod lag;
+mod loss;
 mod metrics;
 mod series;
 mod span;
 mod verdict;
 mod view;
 mod warnings;
+mod workers;
 
 #[cfg(test)]
 mod tests;
+
+pub use self::workers::{Loss, OnLoss, Part, PartClock, Workers};
 
 use std::path::Path;
 use std::time::Duration;
@@ -31,6 +35,7 @@ use self::metrics::{Measured, Totals, measure};
 use self::series::Timeline;
 use self::span::Span;
 use self::warnings::Evidence;
+use self::workers::ByWorker;
 use crate::outcomes::{OutcomeFileError, OutcomeReader};
 
 /// What a run knows of itself besides its outcomes.
@@ -52,6 +57,8 @@ pub struct Input {
     pub planned: u64,
     /// What the numbers are held against.
     pub limits: Limits,
+    /// The workers, where there are many. `None`: this process did it all.
+    pub workers: Option<Workers>,
 }
 
 /// What ended a run.
@@ -61,6 +68,8 @@ pub enum EndedBy {
     Completion,
     /// Somebody cancelled it.
     Cancel,
+    /// Its deadline passed.
+    Deadline,
     /// It could not go on.
     Abort {
         /// Why, as a sentence.
@@ -152,11 +161,13 @@ fn summarise(input: Input, outcomes: &impl Outcomes, gaps: &Histogram) -> Result
     let mut accounting = Accounting::new(input.planned);
     let (mut span, mut lags, mut totals) = (Span::default(), Lags::default(), Totals::default());
     let mut goodput = input.limits.slo.map(Goodput::new);
+    let mut by_worker = ByWorker::default();
     scan(outcomes, |outcome| {
         accounting.add(outcome)?;
         span.add(outcome);
         lags.add(outcome);
         totals.add(outcome);
+        by_worker.add(outcome);
         if let Some(goodput) = &mut goodput {
             goodput.add(outcome);
         }
@@ -182,10 +193,28 @@ fn summarise(input: Input, outcomes: &impl Outcomes, gaps: &Histogram) -> Result
     let (series, peak_in_flight) = timeline.finish();
     let throughput = throughput(&counts, &span, &totals, peak_in_flight);
 
-    let (verdict, message) = verdict::verdict(&counts, &input.ended_by);
+    let (verdict, message) = verdict::verdict(&counts, &input.ended_by, input.workers.as_ref());
+    let clock_error = input
+        .workers
+        .as_ref()
+        .and_then(|workers| by_worker.clock_error(workers));
+    let workers = input
+        .workers
+        .as_ref()
+        .map_or_else(Vec::new, |workers| by_worker.finish(workers));
+    let degraded = input
+        .workers
+        .as_ref()
+        .is_some_and(|workers| workers.on_loss == OnLoss::Degrade && workers.lost().next().is_some());
     let evidence = Evidence {
         counts: &counts,
         lag: lag.as_ref(),
+        workers: &workers,
+        lost: input
+            .workers
+            .as_ref()
+            .filter(|_| degraded)
+            .and_then(|workers| loss::lost(&counts, workers)),
         metrics: metrics.as_ref(),
         unchecked_lengths,
         lacking_slo_value: goodput.as_ref().map_or(0, Goodput::lacking),
@@ -205,6 +234,7 @@ fn summarise(input: Input, outcomes: &impl Outcomes, gaps: &Histogram) -> Result
         name: input.name,
         verdict,
         message,
+        degraded,
         started_at: input.started_at,
         elapsed_s: seconds(span.elapsed_ns()),
         counts,
@@ -212,6 +242,11 @@ fn summarise(input: Input, outcomes: &impl Outcomes, gaps: &Histogram) -> Result
         metrics,
         throughput,
         slo,
+        split: input
+            .workers
+            .and_then(|given| workers::split(given.chosen_by, &workers)),
+        workers,
+        clock_error,
         series,
         percentile_method: PERCENTILE_METHOD.to_owned(),
         provenance: input.provenance,

@@ -3,27 +3,42 @@
 use reprise_contract::FailureCause;
 use reprise_contract::summary::{Counts, Failure, Verdict};
 
-use super::EndedBy;
+use super::{EndedBy, OnLoss, Workers, loss};
 
 /// The verdict, and its reason where there is more to say. Numbers never excuse a run: one that measured nothing, measured
-/// only the generator's own limits, or lost sight of a request, has failed.
-pub(super) fn verdict(counts: &Counts, ended_by: &EndedBy) -> (Verdict, Option<String>) {
-    if counts.unknown > 0 {
+/// only the generator's own limits, lost a worker that it was not to lose, or lost sight of a request, has failed.
+pub(super) fn verdict(
+    counts: &Counts,
+    ended_by: &EndedBy,
+    workers: Option<&Workers>,
+) -> (Verdict, Option<String>) {
+    let of_lost = workers.map_or(0, |workers| workers.lost().map(|(_, loss)| loss.unknown).sum());
+    if counts.unknown != of_lost {
         return (Verdict::Failed, Some(unaccounted(counts)));
+    }
+    if let Some(workers) = workers.filter(|workers| workers.on_loss == OnLoss::Fail)
+        && let Some(lost) = loss::lost(counts, workers)
+    {
+        return (
+            Verdict::Failed,
+            Some(format!(
+                "{lost} The run has failed, as workers.lossPolicy is Fail."
+            )),
+        );
     }
     match (ended_by, counts.failures.get(FailureCause::LocalLimit.name())) {
         (EndedBy::Abort { message }, _) => (Verdict::Failed, Some(message.clone())),
         (_, Some(failure)) => (Verdict::Failed, Some(local_limit(counts, failure))),
+        (EndedBy::Deadline, _) => {
+            let message = format!("The run's deadline passed after {}.", so_far(counts));
+            (Verdict::Failed, Some(message))
+        }
         (EndedBy::Cancel, _) if counts.completed == 0 => (
             Verdict::Cancelled,
             Some(format!("The run was cancelled. {}", nothing_measured(counts))),
         ),
         (EndedBy::Cancel, _) => {
-            let message = format!(
-                "The run was cancelled after {} of {} measured requests.",
-                counts.completed + counts.failed,
-                counts.measured
-            );
+            let message = format!("The run was cancelled after {}.", so_far(counts));
             (Verdict::Cancelled, Some(message))
         }
         (EndedBy::Completion, _) if counts.completed == 0 => {
@@ -34,6 +49,14 @@ pub(super) fn verdict(counts: &Counts, ended_by: &EndedBy) -> (Verdict, Option<S
         }
         (EndedBy::Completion, _) => (Verdict::Succeeded, None),
     }
+}
+
+fn so_far(counts: &Counts) -> String {
+    format!(
+        "{} of {} measured requests",
+        counts.completed + counts.failed,
+        counts.measured
+    )
 }
 
 fn unaccounted(counts: &Counts) -> String {

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use reprise_contract::summary::{Counts, Lag, Metrics, Warning};
+use reprise_contract::summary::{Counts, Lag, Metrics, Warning, WorkerResult};
 use reprise_contract::{FailureCause, TokenSource};
 
+use super::loss;
 use crate::numbers::{count, counted, number, percent};
 
 /// With fewer values than these, the 99th percentile is the greatest value.
@@ -14,6 +15,10 @@ const ENOUGH_FOR_P99: u64 = 100;
 pub(super) struct Evidence<'a> {
     pub(super) counts: &'a Counts,
     pub(super) lag: Option<&'a Lag>,
+    /// What each of many workers did.
+    pub(super) workers: &'a [WorkerResult],
+    /// What is said of lost workers, where the run goes on without them.
+    pub(super) lost: Option<String>,
     pub(super) metrics: Option<&'a Metrics>,
     /// Completed requests whose length was asked for, but not told by the server.
     pub(super) unchecked_lengths: u64,
@@ -30,9 +35,10 @@ pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Warning> {
     let counts = evidence.counts;
     let metrics = evidence.metrics;
     [
+        worker_lost(evidence.lost.as_deref()),
         generator_limit(counts),
         no_output(counts),
-        evidence.lag.and_then(lateness),
+        evidence.lag.and_then(|lag| lateness(lag, evidence.workers)),
         dropped(counts),
         negative_values(evidence.negative),
         gaps_elsewhere(evidence.gaps),
@@ -80,7 +86,16 @@ fn no_output(counts: &Counts) -> Option<Warning> {
     })
 }
 
-fn lateness(lag: &Lag) -> Option<Warning> {
+fn worker_lost(lost: Option<&str>) -> Option<Warning> {
+    lost.map(|lost| {
+        warning(
+            "WorkerLost",
+            format!("{lost} The target saw less load than was planned."),
+        )
+    })
+}
+
+fn lateness(lag: &Lag, workers: &[WorkerResult]) -> Option<Warning> {
     let late = format!(
         "{} of {} requests ({}) went more than {} ms after they were due; lag p99 is {} ms, the greatest {} ms.",
         count(lag.late),
@@ -93,10 +108,25 @@ fn lateness(lag: &Lag) -> Option<Warning> {
     if lag.p99_ms > lag.threshold_ms {
         let advice = "The generator could not keep the schedule, so the target saw another load than the recorded one. Give \
                       it more cores, or lower the speed.";
-        Some(warning("GeneratorSaturated", format!("{late} {advice}")))
+        let whose = late_workers(lag, workers);
+        Some(warning("GeneratorSaturated", format!("{late}{whose} {advice}")))
     } else {
         (lag.late > 0).then(|| warning("LateRequests", late))
     }
+}
+
+/// Says which workers were late, if some were and some were not.
+fn late_workers(lag: &Lag, workers: &[WorkerResult]) -> String {
+    let is_late = |result: &&WorkerResult| result.lag.is_some_and(|own| own.p99_ms > lag.threshold_ms);
+    let late: Vec<usize> = workers
+        .iter()
+        .filter(is_late)
+        .map(|result| result.index as usize)
+        .collect();
+    if late.is_empty() || late.len() == workers.len() {
+        return String::new();
+    }
+    format!(" Lag p99 is above the limit only at {}.", loss::named(&late))
 }
 
 fn dropped(counts: &Counts) -> Option<Warning> {

@@ -39,6 +39,7 @@ fn summary_in(folder: &Path, run: &Run, late_threshold: Duration) -> Summary {
             slo: None,
             late_threshold,
         },
+        workers: None,
     };
     analyse(input, &file, &run.replayed.gaps).unwrap()
 }
