@@ -6,11 +6,12 @@ use std::sync::Arc;
 use reprise_content::shard::{self, Split};
 use reprise_content::store::Content;
 use reprise_contract::protocol::{Capacity, Stop};
-use reprise_report::EndedBy;
+use reprise_crds::LossPolicy;
+use reprise_report::{EndedBy, Loss, OnLoss, Part, PartClock, Workers};
 
 use crate::planned::Planned;
 use crate::result::Finished;
-use crate::server::{Gathered, PlanServed};
+use crate::server::{Gathered, PlanServed, WorkerResult};
 
 /// The parts of a plan, one for each worker.
 #[derive(Clone, Debug)]
@@ -60,9 +61,9 @@ impl Parts {
         }
     }
 
-    /// What the workers left.
+    /// What the workers left. `loss_policy` says what a lost one means.
     #[must_use]
-    pub fn finished(&self, gathered: Gathered) -> Finished {
+    pub fn finished(&self, gathered: Gathered, loss_policy: LossPolicy) -> Finished {
         let capacities = gathered
             .workers
             .iter()
@@ -72,14 +73,38 @@ impl Parts {
             ended_by: match gathered.stop {
                 None => EndedBy::Completion,
                 Some(Stop::Cancelled) => EndedBy::Cancel,
-                Some(Stop::DeadlinePassed) => EndedBy::Abort {
-                    message: "its deadline passed".to_owned(),
-                },
+                Some(Stop::DeadlinePassed) => EndedBy::Deadline,
                 Some(Stop::Aborted { message }) => EndedBy::Abort { message },
             },
             threads: capacities.map(|capacity| capacity.threads).sum(),
             gaps: gathered.gaps,
             warnings: Vec::new(),
+            workers: Some(Workers {
+                chosen_by: self.chosen_by.clone(),
+                on_loss: match loss_policy {
+                    LossPolicy::Fail => OnLoss::Fail,
+                    LossPolicy::Degrade => OnLoss::Degrade,
+                },
+                parts: gathered.workers.iter().map(part).collect(),
+            }),
         }
+    }
+}
+
+/// What the report wants to know of a worker.
+fn part(worker: &WorkerResult) -> Part {
+    let loss = worker.record.loss.as_ref();
+    Part {
+        requests: worker.record.requests.into(),
+        clock: worker.clock.map(|clock| PartClock {
+            error_ns: clock.error_ns,
+            drift_ppm: clock.drift_ppm,
+            samples: clock.samples,
+        }),
+        lost: loss.map(|loss| Loss {
+            at_ns: loss.at_ns,
+            unknown: worker.lost.map_or(0, |lost| lost.unknown.into()),
+            not_sent: worker.lost.map_or(0, |lost| lost.not_sent.into()),
+        }),
     }
 }

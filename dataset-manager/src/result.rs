@@ -34,6 +34,8 @@ pub struct Finished {
     pub gaps: Histogram,
     /// What was noticed while it ran.
     pub warnings: Vec<Warning>,
+    /// The workers, where there were any; `None` where one process did it all.
+    pub workers: Option<reprise_report::Workers>,
 }
 
 /// A result that does not come to lie in its folder.
@@ -76,6 +78,7 @@ pub fn summarise(
         threads,
         gaps,
         warnings,
+        workers,
     } = finished;
     let head = &planned.head;
     let input = Input {
@@ -111,7 +114,7 @@ pub fn summarise(
             }),
             late_threshold: spec.replay.late_threshold.get(),
         },
-        workers: None,
+        workers,
     };
     Ok(analyse(input, &folder.join(OUTCOMES_FILE), &gaps)?)
 }

@@ -13,10 +13,10 @@ use jiff::Timestamp;
 use reprise_contract::summary::Warning;
 use reprise_crds::ReplayJobSpec;
 use reprise_crds::document::Document;
-use reprise_dataset_manager::{load, open_files};
 use reprise_dataset_manager::planned::plan;
 use reprise_dataset_manager::prepare::{Prepared, Waiting, prepare};
 use reprise_dataset_manager::result::{self, Finished};
+use reprise_dataset_manager::{load, open_files};
 use reprise_report::EndedBy;
 use reprise_worker::{Replayed, StopCause};
 use tempfile::TempDir;
@@ -96,5 +96,6 @@ fn finished(spec: &ReplayJobSpec, replayed: Replayed) -> Result<Finished, Failur
         threads: u32::try_from(replayed.threads.get()).unwrap_or(u32::MAX),
         gaps: replayed.gaps,
         warnings: one_process.into_iter().collect(),
+        workers: None,
     })
 }

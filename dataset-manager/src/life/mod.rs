@@ -181,7 +181,7 @@ impl<'a> Life<'a> {
     ) -> Result<Summary, Failure> {
         let (run, results) = (self.run.clone(), results.to_owned());
         let report = move || {
-            let finished = ready.parts.finished(gathered);
+            let finished = ready.parts.finished(gathered, run.spec.workers.loss_policy);
             let summary = result::summarise(
                 &run.name,
                 &run.spec,

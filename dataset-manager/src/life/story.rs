@@ -131,7 +131,7 @@ impl Ended {
                 counts.completed, counts.measured, counts.failed
             )
         };
-        let is_lost = counts.not_sent_by_reason.contains_key("workerLost") || counts.unknown > 0;
+        let is_lost = summary.workers.iter().any(|worker| worker.lost.is_some());
         let reason = match summary.verdict {
             _ if was_terminated => Reason::Terminated,
             Verdict::Succeeded => Reason::Succeeded,
@@ -140,7 +140,7 @@ impl Ended {
                 Reason::DeadlinePassed
             }
             Verdict::Failed if is_lost && loss_policy == LossPolicy::Fail => Reason::WorkerLost,
-            Verdict::Failed if counts.not_sent_by_reason.contains_key("aborted") => Reason::Aborted,
+            Verdict::Failed if counts.not_sent_by_reason.contains_key("runAborted") => Reason::Aborted,
             Verdict::Failed => Reason::RunFailed,
         };
         Self {
