@@ -1,15 +1,13 @@
 //! Waits for the workers' outcomes.
 
-use std::time::Duration;
-
 use reprise_contract::protocol::Stop;
 
 use super::Life;
 use super::failure::Failure;
 use crate::server::{Gathered, Server};
 
-/// Of the grace period, this share is for what comes after gathering: reporting and storing.
-const RESERVE_SHARE: u32 = 3;
+/// Of what is left of the grace period, so much is for gathering; the rest is for reporting and storing.
+const GATHERING: f64 = 0.7;
 
 impl Life<'_> {
     /// Gathers; when the process is told to end, the workers stop sending, and have some of the grace period to deliver.
@@ -22,8 +20,8 @@ impl Life<'_> {
         server.stop(Stop::Aborted {
             message: "the dataset-manager was told to end (SIGTERM)".to_owned(),
         });
-        let left = self.told.at_most(Duration::MAX);
-        let gathered = tokio::time::timeout(left - left / RESERVE_SHARE, gathering).await;
+        let left = self.told.at_most(self.settings.grace);
+        let gathered = tokio::time::timeout(left.mul_f64(GATHERING), gathering).await;
         Ok(gathered.map_err(|_| Failure::GraceOver)??)
     }
 }

@@ -146,7 +146,7 @@ impl<'a> Life<'a> {
                 carry_out(server, &command);
             }
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     async fn run_to_end(&self, server: &Server, stores: &Stores, results: &Path) -> Result<Ended, Failure> {
@@ -166,9 +166,9 @@ impl<'a> Life<'a> {
         let ended = Ended::of(&summary, self.told.is_told(), self.run.spec.workers.loss_policy);
         tracing::info!("{}", ended.message);
         server.at(Stage::Storing, None);
-        let stored = store(&stores, results, server).await;
+        let kept = store(stores, results, server).await;
         self.hold(server, results).await;
-        stored?;
+        kept?;
         Ok(ended)
     }
 

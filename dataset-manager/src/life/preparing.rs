@@ -56,7 +56,7 @@ impl Life<'_> {
                 self.describe(server, &ready);
                 return Ok(ready);
             }
-            () = tokio::time::sleep(budget - margin(budget)) => Failure::StartupBudget {
+            () = tokio::time::sleep(usable(budget)) => Failure::StartupBudget {
                 reference: self.story.reference(),
                 budget,
                 so_far: self.story.so_far(),
@@ -86,8 +86,10 @@ impl Life<'_> {
     }
 }
 
-fn margin(budget: Duration) -> Duration {
-    (budget / MARGIN_SHARE).max(LEAST_MARGIN).min(budget / 2)
+/// How long it may take before the process ends itself.
+fn usable(budget: Duration) -> Duration {
+    let margin = (budget / MARGIN_SHARE).max(LEAST_MARGIN);
+    budget.saturating_sub(margin).max(budget / 2)
 }
 
 /// Shows how far it has come. Never ends.
@@ -131,9 +133,7 @@ mod tests {
 
     #[test]
     fn the_process_ends_some_seconds_before_its_budget() {
-        let margin_s = |budget_s| margin(Duration::from_secs(budget_s)).as_secs_f64();
-        assert!((margin_s(3600) - 180.0).abs() < 1e-9);
-        assert!((margin_s(100) - 10.0).abs() < 1e-9);
-        assert!((margin_s(10) - 5.0).abs() < 1e-9);
+        let usable_s = |budget_s| usable(Duration::from_secs(budget_s)).as_secs();
+        assert_eq!([3600, 100, 10].map(usable_s), [3420, 90, 5]);
     }
 }
