@@ -34,7 +34,7 @@ use crate::storage::{Attempt, Stores};
 use failure::Failure;
 use preparing::Ready;
 use signal::Told;
-use story::{Ended, Story};
+use story::{Course, Ended, Story};
 
 /// How long workers may take to hear that they may go home.
 const FAREWELL: Duration = Duration::from_secs(15);
@@ -161,9 +161,10 @@ impl<'a> Life<'a> {
             head.workers
         );
         let gathered = self.gather(server).await?;
+        let course = Course::of(&gathered, self.run.spec.workers.loss_policy);
         server.at(Stage::Merging, None);
         let summary = self.report(ready, gathered, results).await?;
-        let ended = Ended::of(&summary, self.told.is_told(), self.run.spec.workers.loss_policy);
+        let ended = Ended::of(&summary, &course, self.told.is_told());
         tracing::info!("{}", ended.message);
         server.at(Stage::Storing, None);
         let kept = store(stores, results, server).await;

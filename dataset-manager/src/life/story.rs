@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use reprise_contract::Summary;
-use reprise_contract::protocol::{Progress, Stage};
+use reprise_contract::protocol::{Progress, Stage, Stop};
 use reprise_contract::summary::Verdict;
 use reprise_contract::termination::{Headline, Process, Reason, TerminationMessage};
 use reprise_crds::{LossPolicy, ReplayJobSpec};
@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::failure::Failure;
 use crate::prepare::{Activity, Observer, pin_of};
+use crate::server::Gathered;
 
 /// A run that came to a result.
 pub(super) struct Ended {
@@ -121,9 +122,27 @@ fn bytes(done: u64, total: Option<u64>) -> Progress {
     }
 }
 
+/// What ended the sending.
+pub(super) struct Course {
+    stop: Option<Stop>,
+    /// A worker was lost, and that was more than the run bears.
+    is_broken: bool,
+}
+
+impl Course {
+    /// What ended the sending of this run.
+    pub(super) fn of(gathered: &Gathered, loss_policy: LossPolicy) -> Self {
+        let is_lost = || gathered.workers.iter().any(|worker| worker.record.loss.is_some());
+        Self {
+            stop: gathered.stop.clone(),
+            is_broken: loss_policy == LossPolicy::Fail && is_lost(),
+        }
+    }
+}
+
 impl Ended {
     /// How the run of this summary ended.
-    pub(super) fn of(summary: &Summary, was_terminated: bool, loss_policy: LossPolicy) -> Self {
+    pub(super) fn of(summary: &Summary, course: &Course, was_terminated: bool) -> Self {
         let counts = &summary.counts;
         let numbers = || {
             format!(
@@ -131,17 +150,14 @@ impl Ended {
                 counts.completed, counts.measured, counts.failed
             )
         };
-        let is_lost = summary.workers.iter().any(|worker| worker.lost.is_some());
-        let reason = match summary.verdict {
+        let reason = match (summary.verdict, &course.stop) {
             _ if was_terminated => Reason::Terminated,
-            Verdict::Succeeded => Reason::Succeeded,
-            Verdict::Cancelled => Reason::Cancelled,
-            Verdict::Failed if counts.not_sent_by_reason.contains_key("deadlinePassed") => {
-                Reason::DeadlinePassed
-            }
-            Verdict::Failed if is_lost && loss_policy == LossPolicy::Fail => Reason::WorkerLost,
-            Verdict::Failed if counts.not_sent_by_reason.contains_key("runAborted") => Reason::Aborted,
-            Verdict::Failed => Reason::RunFailed,
+            (Verdict::Succeeded, _) => Reason::Succeeded,
+            (Verdict::Cancelled, _) => Reason::Cancelled,
+            (Verdict::Failed, Some(Stop::DeadlinePassed)) => Reason::DeadlinePassed,
+            (Verdict::Failed, _) if course.is_broken => Reason::WorkerLost,
+            (Verdict::Failed, Some(_)) => Reason::Aborted,
+            (Verdict::Failed, None) => Reason::RunFailed,
         };
         Self {
             reason,
