@@ -1,5 +1,6 @@
 //! What the parts of Reprise say to each other.
 //!
+//! - [`clock`]: what round trips tell of the difference between two clocks;
 //! - [`credentials`]: which names stand for credentials;
 //! - [`outcome`]: what is kept of one request, and its Arrow schema (`outcomes.parquet` has the same columns);
 //! - [`histogram`]: a fixed-layout histogram that merges exactly;
@@ -11,6 +12,7 @@
 //! Nothing here does I/O. A time is in nanoseconds since T0, the instant that offset 0 of the schedule stands for,
 //! unless its name says otherwise.
 
+pub mod clock;
 pub mod credentials;
 pub mod digest;
 pub mod histogram;
