@@ -7,8 +7,9 @@ use std::time::Duration;
 use reprise_content::schedule::{self, Extent, Load, Schedule, Speed, Window};
 use reprise_content::store::{Content, Origin, Writer};
 use reprise_content::template::{Api, ModelRewrite, Template};
+use reprise_contract::plan::PlanHead;
 use reprise_dataset::{Format, Options, read};
-use reprise_worker::{LatePolicy, Plan, RequestHeaders, Target};
+use reprise_worker::{LatePolicy, Plan, RequestNumbers};
 
 /// The content of a trace, read with the format's defaults.
 pub fn content(format: Format, lines: &[impl AsRef<str>]) -> Content {
@@ -66,9 +67,15 @@ pub fn at_concurrency(content: &Content, sessions: u32) -> Schedule {
 /// A plan with defaults: chat, one thread, a long timeout, nothing dropped.
 #[must_use]
 pub fn plan(content: Content, schedule: Schedule, targets: &[impl AsRef<str>]) -> Plan {
-    Plan {
-        content,
-        schedule,
+    let mut requests = schedule.requests.iter();
+    let first_measured = requests.find(|request| !request.is_warmup);
+    let head = PlanHead {
+        mode: schedule.mode,
+        schedule_hash: schedule.hash(),
+        content_digest: content.digest(),
+        requests: u32::try_from(schedule.requests.len()).unwrap(),
+        workers: NonZeroU32::MIN,
+        measured_from_ns: first_measured.and_then(|request| request.offset_ns),
         template: Template {
             api: Api::Chat,
             model: Some("mock-model".to_owned()),
@@ -76,17 +83,21 @@ pub fn plan(content: Content, schedule: Schedule, targets: &[impl AsRef<str>]) -
             streaming: None,
             match_output_length: false,
         },
-        targets: targets
-            .iter()
-            .map(|target| Target::parse(target.as_ref(), Api::Chat).unwrap())
-            .collect(),
-        headers: RequestHeaders::new([]).unwrap(),
+        targets: targets.iter().map(|target| target.as_ref().to_owned()).collect(),
+        headers: Vec::new(),
         timeout: Duration::from_mins(1),
         late_policy: LatePolicy::CatchUp,
         late_threshold: Duration::from_millis(50),
         duration: None,
-        threads: NonZeroUsize::MIN,
-    }
+    };
+    Plan::new(
+        &head,
+        content,
+        schedule,
+        RequestNumbers::whole(),
+        NonZeroUsize::MIN,
+    )
+    .unwrap()
 }
 
 /// A plan that sends everything as recorded.

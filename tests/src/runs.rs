@@ -5,8 +5,8 @@ use std::thread;
 use std::time::Duration;
 
 use reprise_content::schedule::Schedule;
-use reprise_contract::{Ending, FailureCause, NotSentReason, Outcome};
-use reprise_worker::{Control, Plan, ReplayError, Replayed, replay as replay_plan};
+use reprise_contract::{Ending, FailureCause, Histogram, NotSentReason, Outcome};
+use reprise_worker::{Batch, Control, Plan, ReplayError, Replayed, replay as replay_plan};
 
 /// A replay that has not ended after this long never will.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -16,6 +16,8 @@ const PATIENCE: Duration = Duration::from_mins(2);
 pub struct Run {
     /// One for each planned request.
     pub outcomes: Vec<Outcome>,
+    /// The gaps between chunks of all measured and completed answers.
+    pub gaps: Histogram,
     /// What the replay says of itself.
     pub replayed: Replayed,
 }
@@ -72,7 +74,7 @@ pub struct Running {
     /// Stops it.
     pub control: Control,
     schedule: Schedule,
-    outcomes: mpsc::Receiver<Vec<Outcome>>,
+    outcomes: mpsc::Receiver<Batch>,
     ended: mpsc::Receiver<Result<Replayed, ReplayError>>,
 }
 
@@ -102,12 +104,20 @@ impl Running {
             .recv_timeout(PATIENCE)
             .expect("the replay does not end")
             .unwrap();
-        let mut outcomes: Vec<_> = self.outcomes.iter().flatten().collect();
+        let (mut outcomes, mut gaps) = (Vec::new(), Histogram::default());
+        for batch in &self.outcomes {
+            outcomes.extend(batch.outcomes);
+            gaps.merge(&batch.gaps);
+        }
         outcomes.sort_by_key(|outcome| outcome.request);
         assert_every_request_has_one_outcome(&self.schedule, &outcomes);
         outcomes.iter().for_each(assert_times_are_in_order);
         outcomes.iter().for_each(assert_ending_fits_what_was_seen);
-        Run { outcomes, replayed }
+        Run {
+            outcomes,
+            gaps,
+            replayed,
+        }
     }
 }
 

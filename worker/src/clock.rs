@@ -1,8 +1,9 @@
-//! The run's clock: monotonic nanoseconds since T0.
+//! A worker's clock: monotonic nanoseconds since its T0.
 
 use std::time::{Duration, Instant};
 
-/// Monotonic nanoseconds since T0; negative before it.
+/// Local time: monotonic nanoseconds since the instant that this worker takes for T0; negative before it. All stamps are of
+/// this clock, whatever is learned later of how it differs from those of others.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     t0: Instant,
@@ -24,9 +25,14 @@ impl Clock {
         }
     }
 
-    /// The instant of an offset. Offsets before T0 give T0: nothing goes earlier.
-    pub(crate) fn instant(self, offset_ns: i64) -> Instant {
-        self.t0 + Duration::from_nanos(offset_ns.max(0).unsigned_abs())
+    /// The instant of a local time. One before the system's own clock began counts as T0.
+    pub(crate) fn instant(self, local_ns: i64) -> Instant {
+        let distance = Duration::from_nanos(local_ns.unsigned_abs());
+        if local_ns < 0 {
+            self.t0.checked_sub(distance).unwrap_or(self.t0)
+        } else {
+            self.t0 + distance
+        }
     }
 }
 

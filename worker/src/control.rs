@@ -9,7 +9,9 @@ use tokio_util::sync::CancellationToken;
 pub enum StopCause {
     /// Somebody cancelled it.
     Cancelled,
-    /// `latePolicy: Abort` ended it, for this reason.
+    /// Its deadline has passed.
+    DeadlinePassed,
+    /// It must not go on, for this reason: `latePolicy: Abort` or a fault.
     Aborted(String),
 }
 
@@ -26,6 +28,12 @@ impl Control {
         self.stop(StopCause::Cancelled);
     }
 
+    /// Stops sending at once, for this cause unless there was one before; what is in flight ends as cancelled.
+    pub fn stop(&self, cause: StopCause) {
+        self.cause.get_or_init(|| cause);
+        self.stopped.cancel();
+    }
+
     /// The reason why the run was stopped, if it was.
     #[must_use]
     pub fn cause(&self) -> Option<&StopCause> {
@@ -38,11 +46,6 @@ impl Control {
             stopped: self.stopped.child_token(),
             cause: self.cause.clone(),
         }
-    }
-
-    pub(crate) fn stop(&self, cause: StopCause) {
-        self.cause.get_or_init(|| cause);
-        self.stopped.cancel();
     }
 
     /// Ends when the run is stopped.

@@ -14,6 +14,7 @@ use reprise_contract::outcome::Times;
 use crate::answer::{AnswerReader, Fault, refusal_text};
 use crate::clock::Clock;
 use crate::connection::{Connection, Pool};
+use crate::sent::OwnCount;
 
 /// How long the end of an answer is waited for after it said that it is done.
 const END_LIMIT: Duration = Duration::from_millis(100);
@@ -32,15 +33,17 @@ pub(crate) struct Seen {
 }
 
 /// What is sent, and what is wanted of the answer.
-pub(crate) struct Ask {
+pub(crate) struct Ask<'a> {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     /// Whether the text of the answer is wanted, for the turn after it.
     pub(crate) keep_text: bool,
+    /// Where it is counted as it goes.
+    pub(crate) count: &'a OwnCount,
 }
 
 /// Sends a request and reads the answer to its end.
-pub(crate) async fn exchange(pool: &Pool, clock: Clock, ask: Ask, seen: &mut Seen) -> Result<(), Fault> {
+pub(crate) async fn exchange(pool: &Pool, clock: Clock, ask: Ask<'_>, seen: &mut Seen) -> Result<(), Fault> {
     let mut connection = match pool.take_idle().await {
         Some(connection) => connection,
         None => open(pool, clock, seen).await?,
@@ -77,14 +80,15 @@ async fn talk(
     connection: &mut Connection,
     pool: &Pool,
     clock: Clock,
-    ask: Ask,
+    ask: Ask<'_>,
     seen: &mut Seen,
 ) -> Result<(), Fault> {
     let keep_text = ask.keep_text;
-    let sent = &mut seen.times.sent;
+    let (sent, count) = (&mut seen.times.sent, ask.count);
     let answer = connection
         .send(request(pool, ask), |instant| {
             *sent = Some(clock.at(instant));
+            count.add_one();
         })
         .await?;
     seen.times.headers = Some(clock.at(connection.stamps().last_read()));
@@ -96,7 +100,7 @@ async fn talk(
     }
 }
 
-fn request(pool: &Pool, ask: Ask) -> Request<Full<Bytes>> {
+fn request(pool: &Pool, ask: Ask<'_>) -> Request<Full<Bytes>> {
     let mut request = Request::new(Full::new(ask.body));
     *request.method_mut() = Method::POST;
     *request.version_mut() = Version::HTTP_11;

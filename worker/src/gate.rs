@@ -3,7 +3,6 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use reprise_content::schedule::Schedule;
 use reprise_contract::plan::LatePolicy;
 use reprise_contract::{Ending, NotSentReason};
 
@@ -11,12 +10,14 @@ use crate::clock::nanos;
 use crate::control::{Control, StopCause};
 use crate::plan::Plan;
 
-/// Decides whether a request that is due goes: not after the duration is over, and by the policy on late ones.
+/// Decides whether a request that is due goes: not after the duration is over, and by the policy on late ones. When something is
+/// due counts in run time, so that the same requests are cut off whatever a worker's clock does; how late it is, in the
+/// worker's own.
 pub(crate) struct Gate {
     late_policy: LatePolicy,
     threshold_ns: i64,
     duration_ns: Option<i64>,
-    /// When the first measured request was due, in nanoseconds since T0.
+    /// When the first measured request was due, in run time.
     measured_from: OnceLock<i64>,
     control: Control,
 }
@@ -25,8 +26,10 @@ pub(crate) struct Gate {
 #[derive(Clone, Copy)]
 pub(crate) struct Candidate {
     pub(crate) is_warmup: bool,
+    /// Since when it could go, in run time.
     pub(crate) due_ns: i64,
-    pub(crate) now_ns: i64,
+    /// How late it is, in nanoseconds on this worker's clock.
+    pub(crate) lag_ns: i64,
 }
 
 impl Gate {
@@ -35,9 +38,7 @@ impl Gate {
             late_policy: plan.late_policy,
             threshold_ns: nanos(plan.late_threshold),
             duration_ns: plan.duration.map(nanos),
-            measured_from: first_measured_offset(&plan.schedule)
-                .map(OnceLock::from)
-                .unwrap_or_default(),
+            measured_from: plan.measured_from_ns.map(OnceLock::from).unwrap_or_default(),
             control,
         }
     }
@@ -50,7 +51,7 @@ impl Gate {
         if !request.is_warmup && self.is_over(request.due_ns) {
             return Err(Ending::NotSent(NotSentReason::DurationOver));
         }
-        let lag_ns = request.now_ns - request.due_ns;
+        let lag_ns = request.lag_ns;
         if lag_ns <= self.threshold_ns {
             return Ok(());
         }
@@ -87,17 +88,9 @@ impl Gate {
 pub(crate) fn not_sent_reason(cause: &StopCause) -> NotSentReason {
     match cause {
         StopCause::Cancelled => NotSentReason::RunCancelled,
+        StopCause::DeadlinePassed => NotSentReason::DeadlinePassed,
         StopCause::Aborted(_) => NotSentReason::RunAborted,
     }
-}
-
-/// When the first measured request is due, where the schedule says.
-fn first_measured_offset(schedule: &Schedule) -> Option<i64> {
-    schedule
-        .requests
-        .iter()
-        .find(|request| !request.is_warmup)?
-        .offset_ns
 }
 
 fn abort_message(lag_ns: i64, threshold_ns: i64) -> String {
@@ -129,7 +122,7 @@ mod tests {
         Candidate {
             is_warmup: false,
             due_ns,
-            now_ns: due_ns + lag_ns,
+            lag_ns,
         }
     }
 
@@ -205,12 +198,19 @@ mod tests {
     }
 
     #[test]
-    fn nothing_goes_after_a_cancel() {
-        let gate = gate(LatePolicy::CatchUp, None, None);
-        gate.control.cancel();
+    fn nothing_goes_after_a_stop_whose_first_cause_stands() {
+        let cancelled = gate(LatePolicy::CatchUp, None, None);
+        cancelled.control.cancel();
+        cancelled.control.stop(StopCause::DeadlinePassed);
         assert_eq!(
-            gate.admit(due(0, 0)),
+            cancelled.admit(due(0, 0)),
             Err(Ending::NotSent(NotSentReason::RunCancelled))
+        );
+        let over = gate(LatePolicy::CatchUp, None, None);
+        over.control.stop(StopCause::DeadlinePassed);
+        assert_eq!(
+            over.admit(due(0, 0)),
+            Err(Ending::NotSent(NotSentReason::DeadlinePassed))
         );
     }
 }

@@ -29,14 +29,27 @@ impl RequestHeaders {
     pub fn new<'a>(
         headers: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Self, RequestHeadersError> {
+        let (headers, refused) = Self::checked(headers);
+        refused.into_iter().next().map_or(Ok(headers), Err)
+    }
+
+    /// The headers that HTTP allows, and all that it does not.
+    pub(crate) fn checked<'a>(
+        headers: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> (Self, Vec<RequestHeadersError>) {
         let mut given = HeaderMap::new();
+        let mut refused = Vec::new();
         for (name, value) in headers {
-            let (key, value) = parse(name, value).ok_or_else(|| RequestHeadersError {
-                name: name.to_owned(),
-            })?;
-            given.append(key, value);
+            match parse(name, value) {
+                Some((key, value)) => {
+                    given.append(key, value);
+                }
+                None => refused.push(RequestHeadersError {
+                    name: name.to_owned(),
+                }),
+            }
         }
-        Ok(Self { given })
+        (Self { given }, refused)
     }
 
     /// The headers of one request: these, then recorded ones of other names, then what HTTP needs.

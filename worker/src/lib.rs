@@ -1,7 +1,7 @@
 //! Replay and measure.
 //!
 //! [`replay`] sends the requests of a [`Plan`] on its schedule and hands out one [`reprise_contract::Outcome`] for each, sent
-//! or not. It is open loop: a request goes when it is due, however many are in flight. There is one runtime a core, each
+//! or not; [`prepare`] does so in steps, for a start that many workers agree on. It is open loop: a request goes when it is due, however many are in flight. There is one runtime a core, each
 //! with its own sessions, connections and timer; while requests are in flight the runtimes share nothing that is written to.
 //!
 //! No request is retried, dropped or hidden: what became of it is in its outcome.
@@ -15,17 +15,23 @@ mod exchange;
 pub mod fuzzing;
 mod gate;
 mod headers;
+mod pace;
 mod plan;
 mod recorder;
 mod replay;
+mod sent;
 mod session;
+mod start;
 mod target;
 mod thread;
 mod timer;
 
 pub use control::{Control, StopCause};
 pub use headers::{RequestHeaders, RequestHeadersError};
-pub use plan::Plan;
-pub use replay::{ReplayError, Replayed, replay};
+pub use pace::Pace;
+pub use plan::{Plan, PlanError, PlanProblem, RequestNumbers};
+pub use recorder::Batch;
+pub use replay::{ReplayError, Replayed, Running, Standby, prepare, replay};
 pub use reprise_contract::plan::LatePolicy;
+pub use sent::SentCount;
 pub use target::{Target, TargetError};

@@ -9,6 +9,15 @@ use reprise_contract::{Ending, Histogram, Outcome, Phase};
 /// Outcomes that are handed on together, at most.
 const BATCH: usize = 512;
 
+/// Outcomes that are handed on together.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// The outcomes, in the order in which they were known.
+    pub outcomes: Vec<Outcome>,
+    /// The gaps between chunks of those of them that are measured and completed.
+    pub gaps: Histogram,
+}
+
 /// Collects the outcomes of one runtime and hands them on in batches. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Recorder {
@@ -16,16 +25,14 @@ pub(crate) struct Recorder {
 }
 
 struct Inner {
-    batch: Vec<Outcome>,
-    gaps: Histogram,
-    batches: SyncSender<Vec<Outcome>>,
+    batch: Batch,
+    batches: SyncSender<Batch>,
 }
 
 impl Recorder {
-    pub(crate) fn new(batches: SyncSender<Vec<Outcome>>) -> Self {
+    pub(crate) fn new(batches: SyncSender<Batch>) -> Self {
         let inner = Inner {
-            batch: Vec::new(),
-            gaps: Histogram::default(),
+            batch: Batch::default(),
             batches,
         };
         Self {
@@ -38,11 +45,11 @@ impl Recorder {
         let mut inner = self.inner.borrow_mut();
         if outcome.phase == Phase::Measured && outcome.ending == Ending::Completed {
             for gap_ns in gaps_ns {
-                inner.gaps.record(*gap_ns);
+                inner.batch.gaps.record(*gap_ns);
             }
         }
-        inner.batch.push(outcome);
-        if inner.batch.len() >= BATCH {
+        inner.batch.outcomes.push(outcome);
+        if inner.batch.outcomes.len() >= BATCH {
             inner.flush();
         }
     }
@@ -51,18 +58,11 @@ impl Recorder {
     pub(crate) fn flush(&self) {
         self.inner.borrow_mut().flush();
     }
-
-    /// Hands on what there is, and takes the gaps out.
-    pub(crate) fn finish(&self) -> Histogram {
-        let mut inner = self.inner.borrow_mut();
-        inner.flush();
-        std::mem::take(&mut inner.gaps)
-    }
 }
 
 impl Inner {
     fn flush(&mut self) {
-        if !self.batch.is_empty() {
+        if !self.batch.outcomes.is_empty() {
             // Whoever does not listen any more wants no outcomes; the replay ends by its control.
             let _ = self.batches.send(std::mem::take(&mut self.batch));
         }

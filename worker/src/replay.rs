@@ -1,21 +1,25 @@
-//! Runs a plan: shares it out, starts the runtimes together, and waits for their end.
+//! Runs a plan: shares it out, gets the runtimes ready, starts them together, and waits for their end.
 
 use std::io;
 use std::num::NonZeroUsize;
+use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use reprise_content::schedule::{Mode, Schedule};
-use reprise_contract::{Histogram, Outcome};
 use rustls::ClientConfig;
 use rustls_platform_verifier::BuilderVerifierExt;
-use tokio::sync::oneshot;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::control::{Control, StopCause};
 use crate::gate::Gate;
+use crate::pace::Pace;
 use crate::plan::Plan;
-use crate::thread::{SessionList, Share, Shared, Start, run};
+use crate::recorder::Batch;
+use crate::sent::{OwnCount, SentCount};
+use crate::start::{Decision, Start};
+use crate::thread::{Place, SessionList, Share, Shared, run};
 
 /// From the moment that every runtime is ready to T0.
 const LEAD: Duration = Duration::from_millis(20);
@@ -27,8 +31,6 @@ pub struct Replayed {
     pub t0: SystemTime,
     /// Runtimes that sent.
     pub threads: NonZeroUsize,
-    /// The gaps between chunks of all measured and completed answers.
-    pub gaps: Histogram,
     /// Why it was stopped, if it was.
     pub stopped: Option<StopCause>,
 }
@@ -49,18 +51,23 @@ pub enum ReplayError {
     Panicked,
 }
 
-/// Replays `plan`, sending its outcomes to `outcomes` in batches, every planned request exactly once. Blocks until the end, and
-/// while `outcomes` is full: whoever receives them must keep up.
+/// Replays `plan` in this process, sending its outcomes to `outcomes` in batches, every planned request exactly once. Blocks
+/// until the end, and while `outcomes` is full: whoever receives them must keep up.
 ///
 /// # Errors
 /// When it cannot begin. What goes wrong with requests is in their outcomes.
-pub fn replay(
-    plan: Plan,
-    control: &Control,
-    outcomes: &mpsc::SyncSender<Vec<Outcome>>,
-) -> Result<Replayed, ReplayError> {
+pub fn replay(plan: Plan, control: &Control, outcomes: &SyncSender<Batch>) -> Result<Replayed, ReplayError> {
+    let standby = prepare(plan, control, outcomes)?;
+    standby.start(Pace::of_one_process(Instant::now() + LEAD)).join()
+}
+
+/// Gets everything ready to replay `plan`: a thread and a runtime for each share, connections to the targets. Sends no request.
+/// Blocks while it does; a stop by `control` shortens it.
+///
+/// # Errors
+/// When the system does not give what it takes.
+pub fn prepare(plan: Plan, control: &Control, outcomes: &SyncSender<Batch>) -> Result<Standby, ReplayError> {
     let split = share_out(&plan.schedule, plan.threads);
-    let threads = NonZeroUsize::new(split.len()).unwrap_or(NonZeroUsize::MIN);
     let shared = Arc::new(Shared {
         gate: Gate::new(&plan, control.clone()),
         control: control.clone(),
@@ -69,35 +76,118 @@ pub fn replay(
         plan,
     });
     let (ready, readiness) = mpsc::channel();
-    let mut starts = Vec::new();
-    let mut handles = Vec::new();
+    let mut runtimes = Vec::new();
     for (index, share) in split.into_iter().enumerate() {
-        let (send_t0, t0) = oneshot::channel();
-        starts.push(send_t0);
-        let (shared, outcomes, ready) = (shared.clone(), outcomes.clone(), ready.clone());
-        let handle = thread::Builder::new()
+        let (starts, of_runtime) = unbounded_channel();
+        let sent = OwnCount::default();
+        let place = Place {
+            share,
+            ready: ready.clone(),
+            starts: of_runtime,
+            outcomes: outcomes.clone(),
+            sent: sent.clone(),
+        };
+        let shared = shared.clone();
+        let thread = thread::Builder::new()
             .name(format!("replay-{index}"))
-            .spawn(move || run(shared, share, Start { ready, t0 }, outcomes))
+            .spawn(move || run(shared, place))
             .map_err(ReplayError::Runtime)?;
-        handles.push(handle);
+        runtimes.push(Runtime { thread, starts, sent });
     }
     drop(ready);
-    readiness.iter().take(handles.len()).collect::<Result<(), _>>()?;
-    let (t0, t0_wall) = (Instant::now() + LEAD, SystemTime::now() + LEAD);
-    for start in starts {
-        // A runtime that is gone has panicked, which joining it tells.
-        let _ = start.send(t0);
-    }
-    let mut gaps = Histogram::default();
-    for handle in handles {
-        gaps.merge(&handle.join().map_err(|_| ReplayError::Panicked)?);
-    }
-    Ok(Replayed {
-        t0: t0_wall,
-        threads,
-        gaps,
-        stopped: control.cause().cloned(),
+    readiness.iter().take(runtimes.len()).collect::<Result<(), _>>()?;
+    Ok(Standby {
+        runtimes,
+        control: control.clone(),
     })
+}
+
+/// A replay that waits for its start. Dropped, it ends without having sent anything.
+#[derive(Debug)]
+pub struct Standby {
+    runtimes: Vec<Runtime>,
+    control: Control,
+}
+
+#[derive(Debug)]
+struct Runtime {
+    thread: thread::JoinHandle<()>,
+    starts: UnboundedSender<Start>,
+    sent: OwnCount,
+}
+
+impl Standby {
+    /// Starts at the pace's T0. Connections that are missing then are opened shortly before. Until T0 it can be called off.
+    #[must_use]
+    pub fn start(self, pace: Pace) -> Running {
+        let decision = Decision::default();
+        for runtime in &self.runtimes {
+            // A runtime that is gone has panicked, which joining it tells.
+            let _ = runtime.starts.send(Start {
+                pace: pace.clone(),
+                decision: decision.clone(),
+            });
+        }
+        Running {
+            t0: on_the_wall(pace.t0()),
+            decision,
+            standby: self,
+        }
+    }
+}
+
+/// A replay that was told to start. It goes on when this is dropped, until its control stops it.
+#[derive(Debug)]
+pub struct Running {
+    t0: SystemTime,
+    decision: Decision,
+    standby: Standby,
+}
+
+impl Running {
+    /// How many requests were sent so far; to be asked again and again.
+    #[must_use]
+    pub fn sent(&self) -> SentCount {
+        SentCount::of(self.standby.runtimes.iter().map(|runtime| runtime.sent.clone()))
+    }
+
+    /// Calls the start off: nothing was sent then, and nothing is, until it is started again.
+    ///
+    /// # Errors
+    /// The running replay, when T0 has come already or the run was stopped: outcomes may be on their way.
+    pub fn call_off(self) -> Result<Standby, Self> {
+        if self.decision.call_off() {
+            Ok(self.standby)
+        } else {
+            Err(self)
+        }
+    }
+
+    /// Waits for the end: when every planned request has its outcome.
+    ///
+    /// # Errors
+    /// When a sending thread panicked.
+    pub fn join(self) -> Result<Replayed, ReplayError> {
+        let Standby { runtimes, control } = self.standby;
+        let threads = NonZeroUsize::new(runtimes.len()).unwrap_or(NonZeroUsize::MIN);
+        for runtime in runtimes {
+            runtime.thread.join().map_err(|_| ReplayError::Panicked)?;
+        }
+        Ok(Replayed {
+            t0: self.t0,
+            threads,
+            stopped: control.cause().cloned(),
+        })
+    }
+}
+
+/// An instant on the wall clock.
+fn on_the_wall(instant: Instant) -> SystemTime {
+    let (now, wall) = (Instant::now(), SystemTime::now());
+    match instant.checked_duration_since(now) {
+        Some(ahead) => wall + ahead,
+        None => wall - (now - instant),
+    }
 }
 
 /// Gives every runtime its sessions. A session stays whole; sessions take turns, so that a burst is spread over all.

@@ -12,7 +12,7 @@ use crate::exchange::{Ask, Seen, exchange, timeout_fault};
 use crate::gate::{Candidate, not_sent_reason};
 use crate::thread::Worker;
 
-/// Replays the session that begins with request `first`, whose time has come. `due_ns` says since when.
+/// Replays the session that begins with request `first`, whose time has come. `due_ns` says since when, in run time.
 pub(crate) async fn replay(worker: &Worker, first: u32, due_ns: i64) {
     let mut session = Session {
         worker,
@@ -80,13 +80,14 @@ impl Session<'_> {
         let turn = self.worker.turn(request);
         let builds_on_answers = matches!(turn.body(), BodyRef::Prompt { .. });
         let mut seen = Seen::default();
-        seen.times.recorded = request.offset_ns;
-        seen.times.due = Some(due_ns);
+        let due_local_ns = self.worker.local_ns(due_ns);
+        seen.times.recorded = request.offset_ns.map(|offset| self.worker.local_ns(offset));
+        seen.times.due = Some(due_local_ns);
 
         let candidate = Candidate {
             is_warmup: request.is_warmup,
             due_ns,
-            now_ns: self.worker.clock.now(),
+            lag_ns: self.worker.clock.now() - due_local_ns,
         };
         let ended = match self.worker.gate().admit(candidate) {
             Err(ending) => Ended::without_sending(ending),
@@ -130,6 +131,7 @@ impl Session<'_> {
             headers,
             body: Bytes::from(body),
             keep_text,
+            count: &worker.sent,
         };
         let exchange = exchange(pool, worker.clock, ask, seen);
         let result = tokio::select! {
@@ -176,7 +178,7 @@ fn record(worker: &Worker, index: u32, request: Request, ended: Ended, seen: See
     } = seen;
     let heard = seen.reader.map(AnswerReader::into_heard).unwrap_or_default();
     let outcome = Outcome {
-        request: index,
+        request: worker.number(index),
         session: turn.session(),
         turn: request.place,
         request_id: turn.request_id().map(str::to_owned),

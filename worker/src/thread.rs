@@ -8,19 +8,21 @@ use std::time::{Duration, Instant};
 
 use reprise_content::schedule::Request;
 use reprise_content::store::TurnRef;
-use reprise_contract::{Histogram, Outcome};
 use rustls::ClientConfig;
-use tokio::sync::oneshot;
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::task::TaskTracker;
 
 use crate::clock::{Clock, nanos};
 use crate::connection::{IDLE_LIMIT, Pool};
 use crate::control::Control;
 use crate::gate::Gate;
+use crate::pace::PaceReader;
 use crate::plan::Plan;
-use crate::recorder::Recorder;
+use crate::recorder::{Batch, Recorder};
 use crate::replay::ReplayError;
+use crate::sent::OwnCount;
 use crate::session;
+use crate::start::Start;
 use crate::target::Resolved;
 use crate::timer::Timer;
 
@@ -28,6 +30,8 @@ use crate::timer::Timer;
 const FLUSH_PERIOD: Duration = Duration::from_millis(100);
 /// The longest that opening connections beforehand may take.
 const WARM_UP_LIMIT: Duration = Duration::from_secs(5);
+/// So long before T0 connections are opened that are missing by then: time for them, and they are still young at T0.
+const REOPENING_SPAN: Duration = Duration::from_millis(1_500);
 /// The most connections that are opened beforehand.
 const MAX_WARM_CONNECTIONS: usize = 1_024;
 /// Requests that are due within this time may want a connection each: 50 ms.
@@ -75,12 +79,18 @@ impl SessionList {
     }
 }
 
-/// How a runtime meets the others at the start.
-pub(crate) struct Start {
+/// What a runtime is made with, and how it meets the others.
+pub(crate) struct Place {
+    /// What it has to do.
+    pub(crate) share: Share,
     /// Says that it is ready, or why it cannot be.
     pub(crate) ready: mpsc::Sender<Result<(), ReplayError>>,
-    /// Brings T0.
-    pub(crate) t0: oneshot::Receiver<Instant>,
+    /// Brings starts; no more come when the replay is given up.
+    pub(crate) starts: UnboundedReceiver<Start>,
+    /// Takes outcomes.
+    pub(crate) outcomes: mpsc::SyncSender<Batch>,
+    /// What it has sent.
+    pub(crate) sent: OwnCount,
 }
 
 /// One runtime at work.
@@ -88,68 +98,72 @@ pub(crate) struct Worker {
     shared: Arc<Shared>,
     control: Control,
     pub(crate) clock: Clock,
+    pace: PaceReader,
     pub(crate) recorder: Recorder,
+    pub(crate) sent: OwnCount,
     pools: Vec<Rc<Pool>>,
     timer: Timer,
 }
 
-/// Replays a share on a runtime of the calling thread; gives back the gaps between chunks.
-pub(crate) fn run(
-    shared: Arc<Shared>,
-    share: Share,
-    start: Start,
-    outcomes: mpsc::SyncSender<Vec<Outcome>>,
-) -> Histogram {
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime,
+/// Replays a share on a runtime of the calling thread, once it starts.
+pub(crate) fn run(shared: Arc<Shared>, place: Place) {
+    match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => tokio::task::LocalSet::new().block_on(&runtime, replay(shared, place)),
         Err(error) => {
-            let _ = start.ready.send(Err(ReplayError::Runtime(error)));
-            return Histogram::default();
+            let _ = place.ready.send(Err(ReplayError::Runtime(error)));
         }
-    };
-    tokio::task::LocalSet::new().block_on(&runtime, replay(shared, share, start, outcomes))
+    }
 }
 
-async fn replay(
-    shared: Arc<Shared>,
-    share: Share,
-    start: Start,
-    outcomes: mpsc::SyncSender<Vec<Outcome>>,
-) -> Histogram {
-    let recorder = Recorder::new(outcomes);
-    let prepared = prepare(&shared, &share).await;
-    let (timer, pools) = match prepared {
+async fn replay(shared: Arc<Shared>, mut place: Place) {
+    let control = shared.control.for_runtime();
+    let connections = place.share.connections_at_once(&shared.plan);
+    let (timer, pools) = match prepare(&shared, &control, &connections).await {
         Ok(prepared) => prepared,
         Err(error) => {
-            let _ = start.ready.send(Err(error));
-            return recorder.finish();
+            let _ = place.ready.send(Err(error));
+            return;
         }
     };
-    let _ = start.ready.send(Ok(()));
-    // No T0 comes when another runtime could not get ready.
-    let Ok(t0) = start.t0.await else {
-        return recorder.finish();
-    };
-
-    let worker = Rc::new(Worker {
-        control: shared.control.for_runtime(),
+    let _ = place.ready.send(Ok(()));
+    let mut worker = Worker {
+        control,
         shared,
-        clock: Clock::starting_at(t0),
-        recorder,
+        clock: Clock::starting_at(Instant::now()),
+        pace: PaceReader::of_one_process(),
+        recorder: Recorder::new(place.outcomes),
+        sent: place.sent,
         pools,
         timer,
-    });
+    };
+    loop {
+        // None comes when another runtime could not get ready, or the replay is given up.
+        let Some(start) = place.starts.recv().await else {
+            return;
+        };
+        worker.clock = Clock::starting_at(start.pace.t0());
+        worker.pace = start.pace.reader();
+        if worker.waited_for(&start, &connections).await {
+            break;
+        }
+    }
+
+    let worker = Rc::new(worker);
     let flushing = tokio::task::spawn_local(flush_now_and_then(worker.recorder.clone()));
-    match share {
+    match place.share {
         Share::Open(firsts) => open_loop(&worker, &firsts).await,
         Share::Closed { sessions, list } => closed_loop(&worker, sessions, &list).await,
     }
     flushing.abort();
-    worker.recorder.finish()
+    worker.recorder.flush();
 }
 
 /// Opens the timer and the connections that the share will want at once.
-async fn prepare(shared: &Shared, share: &Share) -> Result<(Timer, Vec<Rc<Pool>>), ReplayError> {
+async fn prepare(
+    shared: &Shared,
+    control: &Control,
+    connections: &[usize],
+) -> Result<(Timer, Vec<Rc<Pool>>), ReplayError> {
     let timer = Timer::start().map_err(ReplayError::Runtime)?;
     let pools: Vec<_> = shared
         .plan
@@ -158,10 +172,9 @@ async fn prepare(shared: &Shared, share: &Share) -> Result<(Timer, Vec<Rc<Pool>>
         .zip(&shared.addresses)
         .map(|(target, addresses)| Rc::new(Pool::new(target.clone(), addresses.clone(), shared.tls.clone())))
         .collect();
-    let connections = share.connections_at_once(&shared.plan);
     tokio::select! {
-        () = warm_up(&pools, &connections) => {}
-        () = shared.control.stopped() => {}
+        () = warm_up(&pools, connections) => {}
+        () = control.stopped() => {}
     }
     Ok((timer, pools))
 }
@@ -171,7 +184,7 @@ async fn prepare(shared: &Shared, share: &Share) -> Result<(Timer, Vec<Rc<Pool>>
 async fn warm_up(pools: &[Rc<Pool>], connections: &[usize]) {
     let opening = TaskTracker::new();
     for (pool, connections) in pools.iter().zip(connections) {
-        for _ in 0..*connections {
+        for _ in pool.fresh()..*connections {
             let pool = pool.clone();
             opening.spawn_local(async move {
                 if let Ok(connection) = pool.open().await {
@@ -213,13 +226,12 @@ async fn open_loop(worker: &Rc<Worker>, firsts: &[u32]) {
 
 /// Keeps so many sessions going from T0 on until the list is empty.
 async fn closed_loop(worker: &Rc<Worker>, sessions: usize, list: &Arc<SessionList>) {
-    worker.wait_until(0).await;
     let going = TaskTracker::new();
     for _ in 0..sessions {
         let (worker, list) = (worker.clone(), list.clone());
         going.spawn_local(async move {
             while let Some(first) = worker.next_of(&list) {
-                session::replay(&worker, first, worker.clock.now()).await;
+                session::replay(&worker, first, worker.run_now()).await;
             }
         });
     }
@@ -227,7 +239,7 @@ async fn closed_loop(worker: &Rc<Worker>, sessions: usize, list: &Arc<SessionLis
     going.wait().await;
     // Those that do not go are noted when nothing is measured any more.
     while let Some(first) = list.take() {
-        session::replay(worker, first, worker.clock.now()).await;
+        session::replay(worker, first, worker.run_now()).await;
     }
 }
 
@@ -271,10 +283,45 @@ impl Worker {
         &self.pools[usize::from(self.target_index(session))]
     }
 
-    /// When a later turn is due whose session is ready for it: at its recorded time, or after its delay, now at the earliest,
-    /// and never before the turn before it, which may not have gone.
+    /// The number that the request in place `index` of the schedule has in the whole plan.
+    pub(crate) fn number(&self, index: u32) -> u32 {
+        self.plan().numbers.of(index)
+    }
+
+    /// The moment of the run that it is.
+    pub(crate) fn run_now(&self) -> i64 {
+        self.pace.run_ns(self.clock.now())
+    }
+
+    /// The local time of a moment of the run; of one before T0, that of T0, as nothing goes earlier.
+    pub(crate) fn local_ns(&self, run_ns: i64) -> i64 {
+        self.pace.local_ns(run_ns.max(0))
+    }
+
+    /// Waits until a start's T0 has come, or the run is stopped. `false` when it was called off before.
+    async fn waited_for(&self, start: &Start, connections: &[usize]) -> bool {
+        let waiting = async {
+            if self.clock.now() < -nanos(REOPENING_SPAN) {
+                // Those opened long before T0 would be too old by then.
+                self.wait_until(-nanos(REOPENING_SPAN)).await;
+                tokio::select! {
+                    () = warm_up(&self.pools, connections) => {}
+                    () = self.wait_until(0) => {}
+                }
+            }
+            self.wait_until(0).await;
+        };
+        tokio::select! {
+            biased;
+            () = start.decision.is_called_off() => false,
+            () = waiting => start.decision.go(),
+        }
+    }
+
+    /// When a later turn is due whose session is ready for it, in run time: at its recorded time, or after its delay, now at the
+    /// earliest, and never before the turn before it, which may not have gone.
     pub(crate) fn due_of_turn(&self, request: Request, previous_due_ns: i64) -> i64 {
-        let ready = self.clock.now().max(previous_due_ns);
+        let ready = self.run_now().max(previous_due_ns);
         let earliest = ready.saturating_add_unsigned(request.delay_ns);
         request.offset_ns.map_or(earliest, |offset| offset.max(earliest))
     }
@@ -286,7 +333,7 @@ impl Worker {
 
     /// The next session of a closed loop, as long as any goes.
     fn next_of(&self, list: &SessionList) -> Option<u32> {
-        let is_measured_over = self.gate().is_over_by(false, self.clock.now());
+        let is_measured_over = self.gate().is_over_by(false, self.run_now());
         if self.control().cause().is_some() || is_measured_over {
             None
         } else {
@@ -302,15 +349,19 @@ impl Worker {
         }
     }
 
-    /// Waits until `offset_ns`, or until the run is stopped.
-    async fn wait_until(&self, offset_ns: i64) {
-        let deadline = self.clock.instant(offset_ns);
-        if Instant::now() >= deadline || self.control().cause().is_some() {
-            return;
-        }
-        tokio::select! {
-            () = self.timer.sleep_until(deadline) => {}
-            () = self.control().stopped() => {}
+    /// Waits until a moment of the run, or until the run is stopped.
+    async fn wait_until(&self, run_ns: i64) {
+        while self.control().cause().is_none() {
+            let local_ns = self.pace.local_ns(run_ns);
+            let left_ns = local_ns - self.clock.now();
+            if left_ns <= 0 {
+                return;
+            }
+            let alarm_ns = self.pace.look_again_ns(local_ns, left_ns);
+            tokio::select! {
+                () = self.timer.sleep_until(self.clock.instant(alarm_ns)) => {}
+                () = self.control().stopped() => return,
+            }
         }
     }
 }

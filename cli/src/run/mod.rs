@@ -10,6 +10,7 @@ mod show;
 use std::num::NonZeroU32;
 
 use jiff::Timestamp;
+use reprise_contract::Histogram;
 use reprise_contract::summary::Warning;
 use reprise_crds::ReplayJobSpec;
 use reprise_crds::document::Document;
@@ -51,9 +52,9 @@ pub(crate) fn run_document(
     let prepared = prepared(spec, &scratch, interrupt)?;
     let planned = plan(spec, &prepared, NonZeroU32::MIN).map_err(Failure::input)?;
     let plan = plan::whole(&planned, &prepared.content, output.threads)?;
-    let replayed = measure::measure(plan, folder.path(), interrupt)?;
+    let (replayed, gaps) = measure::measure(plan, folder.path(), interrupt)?;
     let folder = folder.keep();
-    let finished = finished(spec, replayed)?;
+    let finished = finished(spec, replayed, gaps)?;
     let summary = result::summarise(name, spec, &prepared, &planned, finished, &folder)?;
     // Shown before it is written: what was measured is not lost with a full disk.
     show::show(&summary, output.json)?;
@@ -80,7 +81,7 @@ fn prepared(spec: &ReplayJobSpec, scratch: &TempDir, interrupt: &Interrupt) -> R
 }
 
 /// What the replay left.
-fn finished(spec: &ReplayJobSpec, replayed: Replayed) -> Result<Finished, Failure> {
+fn finished(spec: &ReplayJobSpec, replayed: Replayed, gaps: Histogram) -> Result<Finished, Failure> {
     let replicas = spec.workers.replicas;
     let one_process = (replicas.get() > 1).then(|| Warning {
         code: "OneProcess".to_owned(),
@@ -91,10 +92,13 @@ fn finished(spec: &ReplayJobSpec, replayed: Replayed) -> Result<Finished, Failur
         ended_by: match replayed.stopped {
             None => EndedBy::Completion,
             Some(StopCause::Cancelled) => EndedBy::Cancel,
+            Some(StopCause::DeadlinePassed) => EndedBy::Abort {
+                message: "the deadline of the run has passed".to_owned(),
+            },
             Some(StopCause::Aborted(message)) => EndedBy::Abort { message },
         },
         threads: u32::try_from(replayed.threads.get()).unwrap_or(u32::MAX),
-        gaps: replayed.gaps,
+        gaps,
         warnings: one_process.into_iter().collect(),
         workers: None,
     })

@@ -108,7 +108,11 @@ fn a_cancel_before_the_start_sends_nothing() {
         let plan = plan(burst(5), schedule, &[server.url()]);
         let replayed = reprise_worker::replay(plan, &control, &outcomes).unwrap();
         drop(outcomes);
-        let endings: Vec<_> = received.iter().flatten().map(|outcome| outcome.ending).collect();
+        let endings: Vec<_> = received
+            .iter()
+            .flat_map(|batch| batch.outcomes)
+            .map(|outcome| outcome.ending)
+            .collect();
         assert_eq!(endings, [CANCELLED; 5]);
         assert_eq!(replayed.stopped, Some(StopCause::Cancelled));
     }

@@ -116,7 +116,7 @@ fn the_gaps_of_all_threads_are_counted_once() {
         .iter()
         .map(|outcome| u64::from(outcome.gaps.count))
         .sum();
-    assert_eq!((run.replayed.gaps.count(), gaps > 0), (gaps, true));
+    assert_eq!((run.gaps.count(), gaps > 0), (gaps, true));
 }
 
 /// Many more outcomes than are handed on together, a tenth of them failures.

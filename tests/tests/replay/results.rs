@@ -41,7 +41,7 @@ fn summary_in(folder: &Path, run: &Run, late_threshold: Duration) -> Summary {
         },
         workers: None,
     };
-    analyse(input, &file, &run.replayed.gaps).unwrap()
+    analyse(input, &file, &run.gaps).unwrap()
 }
 
 fn summary(run: &Run) -> Summary {

@@ -232,7 +232,7 @@ fn warmup_goes_on_the_same_schedule_and_is_marked() {
             (Phase::Measured, Some(20_000_000))
         ]
     );
-    assert_eq!(run.replayed.gaps.count(), u64::from(run.outcomes[2].gaps.count));
+    assert_eq!(run.gaps.count(), u64::from(run.outcomes[2].gaps.count));
 }
 
 #[test]

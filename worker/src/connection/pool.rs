@@ -39,6 +39,14 @@ impl Pool {
         &self.target
     }
 
+    /// How many idle connections will still be young enough at T0, if that is near.
+    pub(crate) fn fresh(&self) -> usize {
+        let idle = self.idle.borrow();
+        idle.iter()
+            .filter(|connection| connection.idle_since.elapsed() < IDLE_LIMIT / 2)
+            .count()
+    }
+
     /// An idle connection that still works.
     pub(crate) async fn take_idle(&self) -> Option<Connection> {
         loop {
