@@ -92,9 +92,7 @@ fn finished(spec: &ReplayJobSpec, replayed: Replayed, gaps: Histogram) -> Result
         ended_by: match replayed.stopped {
             None => EndedBy::Completion,
             Some(StopCause::Cancelled) => EndedBy::Cancel,
-            Some(StopCause::DeadlinePassed) => EndedBy::Abort {
-                message: "the deadline of the run has passed".to_owned(),
-            },
+            Some(StopCause::DeadlinePassed) => EndedBy::Deadline,
             Some(StopCause::Aborted(message)) => EndedBy::Abort { message },
         },
         threads: u32::try_from(replayed.threads.get()).unwrap_or(u32::MAX),
