@@ -1,15 +1,17 @@
 //! `/metrics`: how the run stands, for Prometheus. The names are a contract: `docs/protocol.md`.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::hash::BuildHasher;
 use std::sync::atomic::AtomicU64;
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
-use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
-use reprise_contract::protocol::{Stage, Status, WorkerState};
+use reprise_contract::protocol::{RefusalCode, Stage, Status, WorkerState};
 
 /// The type of the text.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -29,6 +31,11 @@ struct OfState {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OfWorker {
     worker: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfCode {
+    code: String,
 }
 
 const STAGES: [Stage; 10] = [
@@ -54,13 +61,21 @@ const STATES: [WorkerState; 7] = [
     WorkerState::Lost,
 ];
 
-/// The metrics of a status, in the OpenMetrics text format.
+/// The metrics of a status and of the calls that were refused, in the text format of `OpenMetrics`.
 #[must_use]
-pub fn text(status: &Status) -> String {
+pub fn text<S: BuildHasher>(status: &Status, refused: &HashMap<RefusalCode, u64, S>) -> String {
     let mut registry = Registry::with_prefix("reprise");
     add_progress(&mut registry, status);
     add_numbers(&mut registry, status);
     add_workers(&mut registry, status);
+    let calls = Family::<OfCode, Counter>::default();
+    for (code, count) in refused {
+        let label = OfCode {
+            code: format!("{code:?}"),
+        };
+        calls.get_or_create(&label).inc_by(*count);
+    }
+    registry.register("calls_refused", "Calls that were refused", calls);
     let mut text = String::new();
     // Writing into a string cannot fail.
     let _: Result<(), fmt::Error> = encode(&mut text, &registry);
@@ -140,7 +155,7 @@ fn add_numbers(registry: &mut Registry, status: &Status) {
 }
 
 fn add_workers(registry: &mut Registry, status: &Status) {
-    let states = Family::<OfState, Gauge>::default();
+    let by_state = Family::<OfState, Gauge>::default();
     for state in STATES {
         let count = status
             .workers
@@ -150,11 +165,11 @@ fn add_workers(registry: &mut Registry, status: &Status) {
         let label = OfState {
             state: format!("{state:?}"),
         };
-        states
+        by_state
             .get_or_create(&label)
             .set(i64::try_from(count).unwrap_or(i64::MAX));
     }
-    registry.register("workers", "Workers by how far they have come", states);
+    registry.register("workers", "Workers by how far they have come", by_state);
     let (delivered, silent, clock) = (
         Family::<OfWorker, Gauge>::default(),
         Family::<OfWorker, FloatGauge>::default(),
@@ -185,4 +200,53 @@ fn add_workers(registry: &mut Registry, status: &Status) {
         "How well the worker's clock is known",
         clock,
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use reprise_contract::protocol::{Incarnation, LiveNumbers, PROTOCOL, Progress, WorkerStatus};
+
+    use super::*;
+
+    /// The names are what dashboards and alerts rely on.
+    #[test]
+    fn the_names_are_a_contract() {
+        let incarnation = Incarnation::try_from("a".to_owned()).unwrap();
+        let status = Status {
+            protocol: PROTOCOL,
+            manager: incarnation.clone(),
+            stage: Stage::Replaying,
+            progress: Some(Progress {
+                done: 4,
+                total: Some(10),
+                unit: "requests".to_owned(),
+            }),
+            t0: None,
+            workers: vec![WorkerStatus {
+                index: 0,
+                incarnation: Some(incarnation),
+                state: WorkerState::Replaying,
+                requests: 10,
+                delivered: 4,
+                silent_s: Some(0.5),
+                clock_error_ms: Some(1.5),
+            }],
+            numbers: LiveNumbers {
+                planned: 10,
+                sent: 6,
+                received: 4,
+                completed: 3,
+                failed: 1,
+                lag_max_ms: 2.0,
+                sent_per_second: 1.25,
+            },
+            message: None,
+            dataset: None,
+        };
+        let text = text(&status, &HashMap::from([(RefusalCode::WrongToken, 2)]));
+        // Labels of one name come in any order.
+        let mut lines: Vec<_> = text.lines().collect();
+        lines.sort_unstable();
+        insta::assert_snapshot!(lines.join("\n"));
+    }
 }

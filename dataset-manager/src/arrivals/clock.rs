@@ -35,7 +35,10 @@ impl WorkerClock {
 
     /// The manager's clock when the worker's showed `local_ns`; `None` before anything is known.
     pub(super) fn to_manager_ns(&self, local_ns: i64) -> Option<i64> {
-        self.best.map(|best| best.manager_ns + (local_ns - best.local_ns))
+        self.best.map(|best| {
+            best.manager_ns
+                .saturating_add(local_ns.saturating_sub(best.local_ns))
+        })
     }
 
     pub(super) fn numbers(&self) -> Option<ClockNumbers> {

@@ -5,7 +5,7 @@ use reprise_contract::Outcome;
 use super::Planned;
 
 /// No run is this long: 10 years, in nanoseconds. A time beyond it is none.
-const ABSURD_NS: i64 = 10 * 365 * 86_400 * 1_000_000_000;
+const ABSURD_NS: u64 = 10 * 365 * 86_400 * 1_000_000_000;
 
 /// A timer may be early, but not by this much.
 const EARLY_NS: i64 = 1_000_000_000;
@@ -16,6 +16,9 @@ pub enum Contradiction {
     /// A request of another shard, or of none.
     #[error("request {0} is not of its shard")]
     OtherShard(u32),
+    /// A shard that the plan has not.
+    #[error("the plan has no shard {0}")]
+    NoShard(u32),
     /// A second outcome.
     #[error("request {0} has an outcome already")]
     Twice(u32),
@@ -144,7 +147,11 @@ fn check_times(outcome: &Outcome, offset_ns: Option<i64>) -> Result<(), Contradi
         times.usage,
         times.done,
     ];
-    if all.into_iter().flatten().any(|time| time.abs() > ABSURD_NS) {
+    if all
+        .into_iter()
+        .flatten()
+        .any(|time| time.unsigned_abs() > ABSURD_NS)
+    {
         return absurd("years away from T0");
     }
     if times.sent.is_some_and(|sent| sent.saturating_add(EARLY_NS) < due) {

@@ -169,3 +169,6 @@ impl Arrivals {
         answer.await.map_err(|_| ArrivalError::Ended)?
     }
 }
+
+#[cfg(test)]
+mod tests;

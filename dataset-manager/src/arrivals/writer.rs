@@ -48,7 +48,7 @@ impl Writer {
         let worker = usize::try_from(index)
             .ok()
             .and_then(|at| self.workers.get_mut(at));
-        let worker = worker.ok_or(Contradiction::OtherShard(index))?;
+        let worker = worker.ok_or(Contradiction::NoShard(index))?;
         if worker.incarnation.as_ref() != Some(&head.incarnation) {
             *worker = Worker {
                 incarnation: Some(head.incarnation),
@@ -66,7 +66,7 @@ impl Writer {
             let clock = &worker.clock;
             let to_run = |time: i64| {
                 let manager_ns = clock.to_manager_ns(head.t0_local_ns.saturating_add(time));
-                manager_ns.map_or(time, |manager_ns| manager_ns - t0_manager_ns)
+                manager_ns.map_or(time, |manager_ns| manager_ns.saturating_sub(t0_manager_ns))
             };
             for outcome in &mut outcomes {
                 count(&mut counts, outcome);
@@ -103,7 +103,7 @@ impl Writer {
             let requests = usize::try_from(shard.index)
                 .ok()
                 .and_then(|at| planned.shards.get(at));
-            let requests = requests.ok_or(Contradiction::OtherShard(shard.index))?;
+            let requests = requests.ok_or(Contradiction::NoShard(shard.index))?;
             let account = account(&planned.schedule, requests, shard.at_ns, |number| {
                 self.ledger.ended(number)
             });

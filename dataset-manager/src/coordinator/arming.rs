@@ -39,11 +39,7 @@ impl Coordinator {
         }
         match (&self.phase, state) {
             // It was promised and asks again: it has no Go, and starts nothing.
-            (Phase::Arming { .. }, Some(HolderState::Armed)) => {
-                if !self.call_off(now) {
-                    self.lose(now, index, LossCause::NotStarted);
-                }
-            }
+            (Phase::Arming { .. }, Some(HolderState::Armed)) => self.call_off_or_lose(now, index),
             (Phase::Replaying { .. }, _) => {
                 let has_delivered = self.slot(index)?.delivery.next > 0;
                 let cause = if has_delivered {
@@ -237,6 +233,13 @@ impl Coordinator {
             self.set_phase(Phase::Gathering);
         }
         true
+    }
+
+    /// Calls the proposal off for a worker that will not start; too late for that, it stays behind.
+    pub(super) fn call_off_or_lose(&mut self, now: i64, index: u32) {
+        if !self.call_off(now) {
+            self.lose(now, index, LossCause::NotStarted);
+        }
     }
 
     /// Whether nobody has started, and nobody will if told so now.

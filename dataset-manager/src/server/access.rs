@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, header};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::{Next, from_fn_with_state, map_response_with_state};
 use axum::response::Response;
 use reprise_contract::protocol::{RefusalCode, Role};
 
@@ -30,7 +30,15 @@ pub(super) fn routes(shared: &Arc<Shared>) -> Router {
         .merge(people::probes())
         .fallback(|| async { Denied::not_found() })
         .method_not_allowed_fallback(|| async { Denied::not_found() })
+        .layer(map_response_with_state(Arc::clone(shared), count_refused))
         .with_state(Arc::clone(shared))
+}
+
+async fn count_refused(State(shared): State<Arc<Shared>>, response: Response) -> Response {
+    if let Some(code) = response.extensions().get::<RefusalCode>() {
+        shared.count_refused(*code);
+    }
+    response
 }
 
 #[derive(Clone)]

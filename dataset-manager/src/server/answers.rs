@@ -57,6 +57,7 @@ impl From<Refused> for Denied {
 impl IntoResponse for Denied {
     fn into_response(self) -> Response {
         let mut response = (self.status(), Json(&self.0)).into_response();
+        response.extensions_mut().insert(self.0.code);
         match self.0.code {
             RefusalCode::WrongToken => {
                 response

@@ -24,7 +24,7 @@ const MAX_CONNECTIONS: usize = 4_096;
 /// A TLS handshake takes no longer.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// The head of a request takes no longer, nor does a connection stay without one.
-const HEAD: Duration = Duration::from_secs(60);
+const HEAD: Duration = Duration::from_mins(1);
 /// The head of a request is no longer.
 const MAX_HEAD_BYTES: usize = 64 << 10;
 /// How long to wait after an error of accepting, such as no file descriptor being left.

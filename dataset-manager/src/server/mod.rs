@@ -36,6 +36,7 @@ use crate::coordinator::{Enough, Failure, PlanFacts, Rules, ShardFacts};
 
 pub use connections::TlsError;
 pub use gathered::{ClockNumbers, GatherError, Gathered, WorkerResult};
+pub use operator::CommandError;
 pub use shards::WriteShard;
 use state::Shared;
 
@@ -215,7 +216,7 @@ impl Server {
     ///
     /// # Errors
     /// When its deadline is no time.
-    pub fn command(&self, command: &Command) -> Result<(), operator::CommandError> {
+    pub fn command(&self, command: &Command) -> Result<(), CommandError> {
         operator::carry_out(&self.shared, command)
     }
 

@@ -48,6 +48,6 @@ pub(super) fn metrics() -> Router<Arc<Shared>> {
 async fn show_metrics(State(shared): State<Arc<Shared>>) -> impl IntoResponse {
     (
         [(header::CONTENT_TYPE, metrics::CONTENT_TYPE)],
-        metrics::text(&shared.status()),
+        metrics::text(&shared.status(), &shared.refused()),
     )
 }

@@ -1,12 +1,13 @@
 //! What all calls share.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 use reprise_contract::plan::PlanHead;
-use reprise_contract::protocol::{Incarnation, PROTOCOL, Progress, Stage, Status};
+use reprise_contract::protocol::{Incarnation, PROTOCOL, Progress, RefusalCode, Stage, Status};
 use reprise_identity::{ManagerSecrets, Token};
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
@@ -34,6 +35,9 @@ pub(super) struct Shared {
     told: Mutex<Told>,
     clocks: Mutex<Vec<Option<ClockNumbers>>>,
     results: watch::Sender<Results>,
+    /// A T0 and what the wall clock shows then, so that it is told the same each time.
+    t0: Mutex<Option<(i64, Timestamp)>>,
+    refused: Mutex<HashMap<RefusalCode, u64>>,
     pub(super) batches: Semaphore,
     pub(super) worker: Token,
     pub(super) operator: Token,
@@ -75,6 +79,8 @@ impl Shared {
             }),
             clocks: Mutex::new(Vec::new()),
             results: watch::Sender::new(Results::default()),
+            t0: Mutex::new(None),
+            refused: Mutex::new(HashMap::new()),
             batches: Semaphore::new(BATCHES_AT_ONCE),
             worker: secrets.worker.clone(),
             operator: secrets.operator.clone(),
@@ -86,10 +92,28 @@ impl Shared {
         i64::try_from(self.started.elapsed().as_nanos()).unwrap_or(i64::MAX)
     }
 
-    /// What the wall clock shows when the manager's clock shows this.
-    pub(super) fn wall(&self, manager_ns: i64) -> Timestamp {
-        let ahead = SignedDuration::from_nanos(manager_ns.saturating_sub(self.now()));
-        Timestamp::now().saturating_add(ahead).unwrap_or(Timestamp::MAX)
+    /// What the wall clock shows when the manager's clock shows this T0.
+    pub(super) fn wall(&self, t0_ns: i64) -> Timestamp {
+        let mut t0 = lock(&self.t0);
+        if let Some((known_ns, wall)) = *t0
+            && known_ns == t0_ns
+        {
+            return wall;
+        }
+        let ahead = SignedDuration::from_nanos(t0_ns.saturating_sub(self.now()));
+        let wall = Timestamp::now().saturating_add(ahead).unwrap_or(Timestamp::MAX);
+        *t0 = Some((t0_ns, wall));
+        wall
+    }
+
+    /// Counts a call that was refused.
+    pub(super) fn count_refused(&self, code: RefusalCode) {
+        *lock(&self.refused).entry(code).or_default() += 1;
+    }
+
+    /// The calls that were refused, by code.
+    pub(super) fn refused(&self) -> HashMap<RefusalCode, u64> {
+        lock(&self.refused).clone()
     }
 
     /// What the manager's clock shows when the wall clock shows this.
@@ -238,7 +262,7 @@ pub(super) async fn keep_time(shared: Arc<Shared>, end: CancellationToken) {
     loop {
         tokio::select! {
             () = end.cancelled() => return,
-            _ = ticks.tick() => shared.with(|coordinator, now| coordinator.advance(now)),
+            _ = ticks.tick() => shared.with(Coordinator::advance),
         }
     }
 }

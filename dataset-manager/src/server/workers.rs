@@ -25,7 +25,7 @@ use crate::arrivals::{Arrival, ArrivalError};
 use crate::coordinator::{Admission, Coordinator, JoinAnswer, Refused};
 
 /// The body of a call takes no longer.
-const BODY: Duration = Duration::from_secs(60);
+const BODY: Duration = Duration::from_mins(1);
 
 pub(super) fn routes() -> Router<Arc<Shared>> {
     let of_shard = |path: &str| format!("{path}/{{index}}");

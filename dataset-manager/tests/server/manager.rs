@@ -12,7 +12,7 @@ use reprise_content::schedule::{LeftOut, Request, Schedule};
 use reprise_content::store::{Content, Origin, Writer};
 use reprise_content::turn::{Body, Turn};
 use reprise_contract::outcome::Times;
-use reprise_contract::plan::{Api, LatePolicy, Mode, PlanHead, Template};
+use reprise_contract::plan::{Api, LatePolicy, Mode, ModelRewrite, PlanHead, Template};
 use reprise_contract::protocol::batch::{BatchHead, encode};
 use reprise_contract::protocol::{
     Armed, Capacity, ClockReading, ClockSample, Confirmed, Directive, Incarnation, Join, Joined, PROTOCOL,
@@ -303,7 +303,7 @@ fn plan(folder: &TempDir) -> PlanServed {
         template: Template {
             api: Api::Chat,
             model: None,
-            rewrite: Default::default(),
+            rewrite: ModelRewrite::default(),
             streaming: None,
             match_output_length: false,
         },
