@@ -65,6 +65,8 @@ mod tests {
             request_bytes: 0,
             answer_bytes: 0,
             target: 0,
+            worker: 0,
+            clock_error_ns: None,
         }
     }
 

@@ -111,6 +111,8 @@ fn outcome(request: u32, due_ms: i64) -> Outcome {
         request_bytes: 0,
         answer_bytes: 0,
         target: 0,
+        worker: 0,
+        clock_error_ns: None,
     }
 }
 
@@ -173,6 +175,8 @@ async fn times_stand_in_run_time() {
     let (kept, rows) = rows(&arrivals, Vec::new()).await;
     assert_eq!(kept.gaps.count(), 1);
     let due_and_done: Vec<_> = rows.iter().map(|row| (row.times.due, row.times.done)).collect();
+    let clock: Vec<_> = rows.iter().map(|row| (row.worker, row.clock_error_ns)).collect();
+    assert_eq!(clock, [(1, Some(2 * MS)), (1, Some(0))]);
     // A recorded time is the schedule's; without one, the clock says that T0 was understood late.
     assert_eq!(
         due_and_done,
@@ -290,7 +294,7 @@ async fn what_a_lost_worker_did_not_send_is_written_and_what_it_may_have_sent_is
     };
     assert_eq!(kept.lost, [became(0, 1, 1), became(1, 1, 0)]);
     let endings: Vec<_> = rows.iter().map(|row| (row.request, row.ending)).collect();
-    let not_sent = Ending::NotSent(NotSentReason::RunAborted);
+    let not_sent = Ending::NotSent(NotSentReason::WorkerLost);
     assert_eq!(endings, [(1, Ending::Completed), (2, not_sent), (3, not_sent)]);
     assert_eq!((rows[2].session, rows[2].turn), (1, 1));
     assert_eq!(rows[2].request_id.as_deref(), Some("line-4"));

@@ -144,7 +144,7 @@ async fn a_worker_that_missed_the_start_has_sent_nothing() {
     let gathered = manager.server.gather().await.unwrap();
     let lost = gathered.workers[1].lost.unwrap();
     assert_eq!((lost.not_sent, lost.unknown), (REQUESTS, 0));
-    let not_sent = Ending::NotSent(NotSentReason::RunAborted);
+    let not_sent = Ending::NotSent(NotSentReason::WorkerLost);
     let rows = rows(&gathered);
     assert!(
         rows.iter()

@@ -356,5 +356,7 @@ pub(crate) fn outcome(request: u32) -> Outcome {
         request_bytes: 1,
         answer_bytes: 1,
         target: 0,
+        worker: 0,
+        clock_error_ns: None,
     }
 }
