@@ -15,7 +15,7 @@ pub const HEAD_ROOM_PERCENT: u32 = 125;
 pub enum TooFew {
     /// Too many requests a second.
     #[error(
-        "Cannot replay this schedule with {workers} worker(s): worker {worker} would have to send {needs} requests within one \
+        "Cannot replay this schedule with as few workers as {workers}: worker {worker} would have to send {needs} requests within one \
          second (with head room {with_head_room}), and can send {can}. Use {needed} workers, give each more CPU, or lower \
          replay.speed or replay.rate."
     )]
@@ -35,7 +35,7 @@ pub enum TooFew {
     },
     /// Too many requests at once.
     #[error(
-        "Cannot replay this schedule with {workers} worker(s): worker {worker} would have to open {needs} connections within 50 ms, \
+        "Cannot replay this schedule with as few workers as {workers}: worker {worker} would have to open {needs} connections within 50 ms, \
          and its open files and local ports allow {can}. Use {needed} workers, or raise the limit of open files (ulimit -n)."
     )]
     Connections {
@@ -109,16 +109,17 @@ pub fn auto(peaks: Peaks, capacity: Capacity, cores: NonZeroU32) -> Chosen {
         )
     } else {
         format!(
-            "{} requests are due within the busiest second, and one worker can send {}",
-            peaks.busiest_second, capacity.requests_per_second
+            "{} requests are due within the busiest second, which asks for {} a second with head room, and one worker can \
+             send {}",
+            peaks.busiest_second,
+            with_head_room(peaks.busiest_second),
+            capacity.requests_per_second
         )
     };
     if needed > cores {
         Chosen {
             workers: cores,
-            reason: format!(
-                "{demand}, which asks for {needed} workers, but there is one core for each of {cores}"
-            ),
+            reason: format!("{demand}: {needed} workers would do, and this machine has {cores} core(s)"),
         }
     } else {
         Chosen {
