@@ -52,6 +52,9 @@ pub enum BatchError {
     /// Not an Arrow stream of these columns.
     #[error("Cannot read a batch of outcomes: {0}. Use a worker of the manager's version.")]
     Arrow(#[from] ArrowError),
+    /// Columns or bytes that no batch has.
+    #[error("Cannot read a batch of outcomes: {0}. Use a worker of the manager's version.")]
+    Form(&'static str),
     /// The outcomes are none.
     #[error(transparent)]
     Outcomes(#[from] OutcomeError),
@@ -84,8 +87,18 @@ pub fn encode(head: &BatchHead, outcomes: &[Outcome]) -> Result<Vec<u8>, BatchEr
 /// # Errors
 /// When the bytes are no batch, whatever they are.
 pub fn decode(bytes: &[u8]) -> Result<(BatchHead, Vec<Outcome>), BatchError> {
+    // Arrow answers some lies about where a buffer lies with a panic. These bytes come from outside: one bad batch must not be
+    // more than that.
+    std::panic::catch_unwind(|| decode_stream(bytes))
+        .unwrap_or(Err(BatchError::Form("its bytes contradict themselves")))
+}
+
+fn decode_stream(bytes: &[u8]) -> Result<(BatchHead, Vec<Outcome>), BatchError> {
     let reader = StreamReader::try_new(Cursor::new(bytes), None)?;
     let schema = reader.schema();
+    if schema.fields() != outcome::schema().fields() {
+        return Err(BatchError::Form("its columns are not those of outcomes"));
+    }
     let json = schema
         .metadata()
         .get(HEAD_KEY)
@@ -101,3 +114,6 @@ pub fn decode(bytes: &[u8]) -> Result<(BatchHead, Vec<Outcome>), BatchError> {
     }
     Ok((head, outcomes))
 }
+
+#[cfg(test)]
+mod tests;
