@@ -22,6 +22,13 @@ pub struct RequestHeadersError {
 }
 
 impl RequestHeaders {
+    /// No headers but those that HTTP needs.
+    pub(crate) fn none() -> Self {
+        Self {
+            given: HeaderMap::new(),
+        }
+    }
+
     /// Headers by name and value.
     ///
     /// # Errors

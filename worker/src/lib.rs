@@ -7,6 +7,7 @@
 //! No request is retried, dropped or hidden: what became of it is in its outcome.
 
 mod answer;
+mod calibrate;
 mod clock;
 mod connection;
 mod control;
@@ -26,6 +27,7 @@ mod target;
 mod thread;
 mod timer;
 
+pub use calibrate::{CalibrateError, calibrate};
 pub use control::{Control, StopCause};
 pub use headers::{RequestHeaders, RequestHeadersError};
 pub use pace::Pace;

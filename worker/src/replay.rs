@@ -119,7 +119,7 @@ struct Runtime {
 impl Standby {
     /// Starts at the pace's T0. Connections that are missing then are opened shortly before. Until T0 it can be called off.
     #[must_use]
-    pub fn start(self, pace: Pace) -> Running {
+    pub fn start(self, pace: &Pace) -> Running {
         let decision = Decision::default();
         for runtime in &self.runtimes {
             // A runtime that is gone has panicked, which joining it tells.
