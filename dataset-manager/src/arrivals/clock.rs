@@ -1,5 +1,6 @@
 //! What is known of a worker's clock.
 
+use reprise_contract::clock::ClockMap;
 use reprise_contract::protocol::ClockSample;
 
 /// How well a worker's clock is known.
@@ -16,35 +17,32 @@ pub struct ClockNumbers {
 /// Maps one worker's clock to the manager's.
 #[derive(Default)]
 pub(super) struct WorkerClock {
-    best: Option<ClockSample>,
+    map: ClockMap,
     samples: u64,
 }
 
 impl WorkerClock {
     pub(super) fn add(&mut self, samples: &[ClockSample]) {
         for sample in samples {
+            self.map.add(*sample);
             self.samples += 1;
-            if self
-                .best
-                .is_none_or(|best| sample.round_trip_ns < best.round_trip_ns)
-            {
-                self.best = Some(*sample);
-            }
         }
     }
 
-    /// The manager's clock when the worker's showed `local_ns`; `None` before anything is known.
-    pub(super) fn to_manager_ns(&self, local_ns: i64) -> Option<i64> {
-        self.best.map(|best| {
-            best.manager_ns
-                .saturating_add(local_ns.saturating_sub(best.local_ns))
-        })
+    pub(super) fn is_known(&self) -> bool {
+        self.map.is_known()
     }
 
+    /// The manager's clock when the worker's showed `local_ns`.
+    pub(super) fn to_manager_ns(&self, local_ns: i64) -> i64 {
+        self.map.to_manager_ns(local_ns)
+    }
+
+    /// `None` before anything is known.
     pub(super) fn numbers(&self) -> Option<ClockNumbers> {
-        self.best.map(|best| ClockNumbers {
-            error_ns: best.round_trip_ns / 2,
-            drift_ppm: 0.0,
+        self.map.is_known().then(|| ClockNumbers {
+            error_ns: self.map.error_ns(),
+            drift_ppm: self.map.drift_ppm(),
             samples: self.samples,
         })
     }

@@ -1,6 +1,8 @@
 //! Which requests have their outcome, so that none has two and none is another shard's.
 
 use reprise_contract::Outcome;
+use reprise_contract::protocol::ClockSample;
+use reprise_contract::protocol::batch::BatchHead;
 
 use super::Planned;
 
@@ -28,6 +30,9 @@ pub enum Contradiction {
     /// Times that cannot be.
     #[error("request {0} has times that cannot be: {1}")]
     Times(u32, &'static str),
+    /// Looks at the clock that cannot be.
+    #[error("its clock shows times that are years away")]
+    Clock,
     /// Outcomes before T0 or from a clock that nothing is known of.
     #[error("it has outcomes, and {0}")]
     NoClock(&'static str),
@@ -124,6 +129,21 @@ impl Ledger {
                 .filter(|&done_ns| done_ns != NOT_DONE),
         })
     }
+}
+
+/// Refuses looks at the clock that no clock gives, before anything is computed with them.
+pub(super) fn check_clock(head: &BatchHead) -> Result<(), Contradiction> {
+    let is_absurd = |sample: &ClockSample| {
+        let furthest = sample
+            .local_ns
+            .unsigned_abs()
+            .max(sample.manager_ns.unsigned_abs());
+        furthest.max(sample.round_trip_ns) > ABSURD_NS
+    };
+    if head.clock.iter().any(is_absurd) || head.t0_local_ns.unsigned_abs() > ABSURD_NS {
+        return Err(Contradiction::Clock);
+    }
+    Ok(())
 }
 
 fn check_times(outcome: &Outcome, offset_ns: Option<i64>) -> Result<(), Contradiction> {

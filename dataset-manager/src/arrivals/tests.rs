@@ -263,6 +263,28 @@ async fn outcomes_need_a_clock_and_a_t0() {
 }
 
 #[tokio::test]
+async fn a_clock_that_cannot_be_is_not_computed_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let arrivals = start(&folder);
+    for (local_ns, manager_ns, round_trip_ns, t0_local_ns) in [
+        (i64::MAX, 0, 1, 0),
+        (0, i64::MIN, 1, 0),
+        (0, 0, u64::MAX, 0),
+        (0, 0, 1, i64::MIN),
+    ] {
+        let mut hostile = arrival(0, Vec::new());
+        hostile.head.t0_local_ns = t0_local_ns;
+        hostile.head.clock = vec![ClockSample {
+            local_ns,
+            manager_ns,
+            round_trip_ns,
+        }];
+        assert_eq!(contradiction(&arrivals, hostile).await, Contradiction::Clock);
+    }
+    assert!(arrivals.keep(arrival(0, Vec::new())).await.is_ok());
+}
+
+#[tokio::test]
 async fn another_life_has_another_clock() {
     let folder = tempfile::tempdir().unwrap();
     let arrivals = start(&folder);

@@ -8,7 +8,7 @@ use reprise_contract::{Ending, Gaps, Histogram, NotSentReason, Outcome, Phase};
 use reprise_report::{OutcomeFileError, OutcomeWriter};
 
 use super::clock::WorkerClock;
-use super::ledger::{Contradiction, Ledger};
+use super::ledger::{Contradiction, Ledger, check_clock};
 use super::mapping::to_run_time;
 use super::{Arrival, ArrivalError, Kept, LostRequests, LostShard, Planned, Stored};
 use crate::coordinator::{BatchCounts, account};
@@ -51,22 +51,23 @@ impl Writer {
         let worker = worker.ok_or(Contradiction::NoShard(index))?;
         if worker.incarnation.as_ref() != Some(&head.incarnation) {
             *worker = Worker {
-                incarnation: Some(head.incarnation),
+                incarnation: Some(head.incarnation.clone()),
                 clock: WorkerClock::default(),
             };
         }
+        check_clock(&head)?;
         worker.clock.add(&head.clock);
         self.ledger.note(index, &outcomes)?;
         let mut counts = BatchCounts::default();
         if !outcomes.is_empty() {
             let t0_manager_ns = t0_manager_ns.ok_or(Contradiction::NoClock("T0 is not past"))?;
-            if worker.clock.numbers().is_none() {
+            if !worker.clock.is_known() {
                 return Err(Contradiction::NoClock("nothing is known of its clock").into());
             }
             let clock = &worker.clock;
             let to_run = |time: i64| {
                 let manager_ns = clock.to_manager_ns(head.t0_local_ns.saturating_add(time));
-                manager_ns.map_or(time, |manager_ns| manager_ns.saturating_sub(t0_manager_ns))
+                manager_ns.saturating_sub(t0_manager_ns)
             };
             for outcome in &mut outcomes {
                 count(&mut counts, outcome);
