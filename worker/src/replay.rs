@@ -58,7 +58,7 @@ pub enum ReplayError {
 /// When it cannot begin. What goes wrong with requests is in their outcomes.
 pub fn replay(plan: Plan, control: &Control, outcomes: &SyncSender<Batch>) -> Result<Replayed, ReplayError> {
     let standby = prepare(plan, control, outcomes)?;
-    standby.start(Pace::of_one_process(Instant::now() + LEAD)).join()
+    standby.start(&Pace::of_one_process(Instant::now() + LEAD)).join()
 }
 
 /// Gets everything ready to replay `plan`: a thread and a runtime for each share, connections to the targets. Sends no request.
