@@ -19,7 +19,7 @@ mod words;
 mod fixtures;
 
 pub use analysis::{
-    AnalyseError, EndedBy, Input, Limits, Loss, OnLoss, Part, PartClock, Slo, Workers, analyse,
+    AnalyseError, EXACT_VALUES, EndedBy, Input, Limits, Loss, OnLoss, Part, PartClock, Slo, Workers, analyse,
 };
 pub use atomic::WriteError;
 pub use outcomes::{OutcomeFileError, OutcomeReader, OutcomeWriter};

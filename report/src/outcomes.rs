@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use parquet::arrow::ArrowWriter;
+use arrow_array::{RecordBatch, new_null_array};
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
@@ -19,7 +20,7 @@ const ROW_GROUP_ROWS: usize = 65_536;
 /// Outcomes of a batch that the reader hands out.
 const BATCH_ROWS: usize = 8_192;
 /// Columns of a few words or numbers that repeat.
-const REPETITIVE: [&str; 8] = [
+const REPETITIVE: [&str; 9] = [
     "ending",
     "cause",
     "input_tokens_source",
@@ -28,9 +29,12 @@ const REPETITIVE: [&str; 8] = [
     "status",
     "error",
     "target",
+    "worker",
 ];
+/// Columns that no number is made of.
+const BESIDE_NUMBERS: [&str; 5] = ["request_id", "headers_ns", "first_chunk_ns", "usage_ns", "status"];
 /// Columns of numbers that differ little from row to row.
-const GRADUAL: [&str; 14] = [
+const GRADUAL: [&str; 15] = [
     "request",
     "session",
     "turn",
@@ -45,6 +49,7 @@ const GRADUAL: [&str; 14] = [
     "usage_ns",
     "done_ns",
     "connect_ns",
+    "clock_error_ns",
 ];
 
 /// A file of outcomes that could not be written or read.
@@ -171,12 +176,31 @@ impl OutcomeReader {
     /// # Errors
     /// When it cannot be read or is not Parquet.
     pub fn open(path: &Path) -> Result<Self, OutcomeFileError> {
+        Self::open_columns(path, |_| true)
+    }
+
+    /// Opens the file for what numbers are made of: `request_id`, `status` and the times of headers, first chunk and usage are
+    /// not read and are `None`.
+    pub(crate) fn for_numbers(path: &Path) -> Result<Self, OutcomeFileError> {
+        Self::open_columns(path, |name| !BESIDE_NUMBERS.contains(&name))
+    }
+
+    fn open_columns(path: &Path, is_wanted: impl Fn(&str) -> bool) -> Result<Self, OutcomeFileError> {
         let file = File::open(path).map_err(|source| OutcomeFileError::Open {
             path: path.to_owned(),
             source,
         })?;
         let batches = ParquetRecordBatchReaderBuilder::try_new(file)
-            .and_then(|builder| builder.with_batch_size(BATCH_ROWS).build())
+            .and_then(|builder| {
+                let columns = builder.parquet_schema();
+                let names = columns.columns().iter().map(|column| column.name());
+                let wanted = names.enumerate().filter(|(_, name)| is_wanted(name));
+                let wanted = ProjectionMask::leaves(columns, wanted.map(|(index, _)| index));
+                builder
+                    .with_projection(wanted)
+                    .with_batch_size(BATCH_ROWS)
+                    .build()
+            })
             .map_err(|source| OutcomeFileError::Decode {
                 path: path.to_owned(),
                 source,
@@ -199,9 +223,24 @@ impl Iterator for OutcomeReader {
                     path: self.path.clone(),
                     source: ParquetError::from(source),
                 })
-                .and_then(|batch| Ok(read_batch(&batch)?)),
+                .and_then(|batch| Ok(read_batch(&with_all_columns(&batch)?)?)),
         )
     }
+}
+
+/// The batch with empty columns in place of those that were not read. A column that may not be empty stays missing, which
+/// [`read_batch`] refuses.
+fn with_all_columns(batch: &RecordBatch) -> Result<RecordBatch, OutcomeError> {
+    let all = schema();
+    let fields = all.fields().iter().filter_map(|field| {
+        let column = batch.column_by_name(field.name()).cloned();
+        let empty = || new_null_array(field.data_type(), batch.num_rows());
+        let column = column.or_else(|| BESIDE_NUMBERS.contains(&field.name().as_str()).then(empty))?;
+        Some((field.name(), column, field.is_nullable()))
+    });
+    Ok(RecordBatch::try_from_iter_with_nullable(
+        fields.collect::<Vec<_>>(),
+    )?)
 }
 
 #[cfg(test)]
@@ -239,6 +278,32 @@ mod tests {
             .collect();
         assert!(read == outcomes);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_no_number_is_made_of_is_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("outcomes.parquet");
+        let mut outcomes = fixtures::streamed(0..3);
+        outcomes[1].request_id = Some("r".to_owned());
+        let mut writer = OutcomeWriter::create(&path).unwrap();
+        writer.append(&outcomes).unwrap();
+        writer.finish().unwrap();
+        for outcome in &mut outcomes {
+            outcome.request_id = None;
+            outcome.status = None;
+            outcome.times = Times {
+                headers: None,
+                first_chunk: None,
+                usage: None,
+                ..outcome.times
+            };
+        }
+        let read: Vec<_> = OutcomeReader::for_numbers(&path)
+            .unwrap()
+            .flat_map(Result::unwrap)
+            .collect();
+        assert_eq!(read, outcomes);
     }
 
     #[test]

@@ -4,9 +4,26 @@ use reprise_contract::histogram::{bucket_bounds_ns, nearest_rank};
 use reprise_contract::summary::{Distribution, Percentiles};
 use reprise_contract::{Gaps, Histogram};
 
-/// How percentiles are computed, for the reader of a result.
-pub(super) const PERCENTILE_METHOD: &str = "Nearest rank: pN is the smallest value that at least N % of all values do not \
-     exceed. Inter-chunk latency comes from a histogram and is at most 1/64 too high.";
+use crate::numbers::count;
+
+/// Percentiles of a metric of at most so many values are exact. Beyond it they come from a histogram of fixed layout, so that
+/// memory does not grow with the run, and are at most 1/64 too high.
+pub const EXACT_VALUES: usize = 1_000_000;
+
+/// How percentiles are computed, for the reader of a result. `most_values` is the greatest number of values of a metric.
+pub(super) fn percentile_method(most_values: u64) -> String {
+    let histograms = if most_values > EXACT_VALUES as u64 {
+        format!(
+            "Inter-chunk latency, and every metric of more than {} values, come from histograms and are at most 1/64 too high.",
+            count(EXACT_VALUES as u64)
+        )
+    } else {
+        "Inter-chunk latency comes from a histogram and is at most 1/64 too high.".to_owned()
+    };
+    format!(
+        "Nearest rank: pN is the smallest value that at least N % of all values do not exceed. {histograms}"
+    )
+}
 
 /// What a raw value counts, and so how it is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,20 +53,57 @@ pub(super) fn round(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }
 
-/// Values of one metric, eight bytes each.
-#[derive(Debug, Default)]
+/// Values of one metric: kept as they are, eight bytes each, until there are too many.
+#[derive(Debug)]
 pub(super) struct Values {
-    values: Vec<u64>,
+    kept: Kept,
+    most_exact: usize,
     negative: u64,
 }
 
+#[derive(Debug)]
+enum Kept {
+    Exact(Vec<u64>),
+    Counted(Totals, Histogram),
+}
+
+impl Default for Values {
+    fn default() -> Self {
+        Self::exact_up_to(EXACT_VALUES)
+    }
+}
+
 impl Values {
+    fn exact_up_to(most_exact: usize) -> Self {
+        Self {
+            kept: Kept::Exact(Vec::new()),
+            most_exact,
+            negative: 0,
+        }
+    }
+
     /// Adds a value, if there is one. One below zero is counted apart.
     pub(super) fn push(&mut self, value: Option<i64>) {
         match value.map(u64::try_from) {
             None => {}
-            Some(Ok(value)) => self.values.push(value),
+            Some(Ok(value)) => self.keep(value),
             Some(Err(_)) => self.negative += 1,
+        }
+    }
+
+    fn keep(&mut self, value: u64) {
+        match &mut self.kept {
+            Kept::Exact(values) => {
+                values.push(value);
+                if values.len() > self.most_exact {
+                    let (totals, histogram) = counted(values);
+                    self.kept = Kept::Counted(totals, histogram);
+                }
+            }
+            Kept::Counted(totals, histogram) => {
+                totals.add(value);
+                histogram.record(value);
+            }
         }
     }
 
@@ -59,38 +113,131 @@ impl Values {
     }
 
     /// The median by nearest rank.
-    pub(super) fn median(mut self) -> Option<u64> {
-        let rank = usize::try_from(nearest_rank(self.values.len() as u64, 0.5)?).ok()?;
-        Some(*self.values.select_nth_unstable(rank).1)
+    pub(super) fn median(self) -> Option<u64> {
+        match self.kept {
+            Kept::Exact(mut values) => {
+                let rank = usize::try_from(nearest_rank(values.len() as u64, 0.5)?).ok()?;
+                Some(*values.select_nth_unstable(rank).1)
+            }
+            Kept::Counted(totals, histogram) => {
+                let median = histogram.quantile(0.5)?;
+                Some(median.clamp(totals.min, totals.max))
+            }
+        }
     }
 
     /// The distribution, or `None` when there is no value.
     pub(super) fn distribution(self, unit: Unit) -> Option<Distribution> {
-        let mut values = self.values;
-        values.sort_unstable();
-        let (&least, &greatest) = (values.first()?, values.last()?);
-        let count = values.len() as u64;
-        let sum: u128 = values.iter().map(|&value| u128::from(value)).sum();
-        let mean = sum as f64 / count as f64;
-        let variance = values
-            .iter()
-            .map(|&value| (value as f64 - mean).powi(2))
-            .sum::<f64>()
-            / count as f64;
-        let mut histogram = Histogram::default();
-        for &value in &values {
-            histogram.record(value);
+        match self.kept {
+            Kept::Exact(values) => exact_distribution(values, unit),
+            Kept::Counted(totals, histogram) => counted_distribution(&totals, &histogram, unit),
         }
-        let at = |quantile| sorted_quantile(&values, quantile).unwrap_or(greatest);
-        Some(Distribution {
-            count,
-            mean: unit.shown(mean),
-            std_dev: unit.shown(variance.sqrt()),
-            min: unit.shown(least as f64),
-            max: unit.shown(greatest as f64),
-            percentiles: percentiles(|quantile| unit.shown(at(quantile) as f64)),
-            histogram,
-        })
+    }
+}
+
+fn counted(values: &[u64]) -> (Totals, Histogram) {
+    let (mut totals, mut histogram) = (Totals::default(), Histogram::default());
+    for &value in values {
+        totals.add(value);
+        histogram.record(value);
+    }
+    (totals, histogram)
+}
+
+fn exact_distribution(mut values: Vec<u64>, unit: Unit) -> Option<Distribution> {
+    values.sort_unstable();
+    let (totals, histogram) = counted(&values);
+    let greatest = *values.last()?;
+    let mean = totals.mean();
+    let variance = values
+        .iter()
+        .map(|&value| (value as f64 - mean).powi(2))
+        .sum::<f64>()
+        / totals.count as f64;
+    let at = |quantile| sorted_quantile(&values, quantile).unwrap_or(greatest);
+    Some(Distribution {
+        count: totals.count,
+        mean: unit.shown(mean),
+        std_dev: unit.shown(variance.sqrt()),
+        min: unit.shown(totals.min as f64),
+        max: unit.shown(totals.max as f64),
+        percentiles: percentiles(|quantile| unit.shown(at(quantile) as f64)),
+        histogram,
+    })
+}
+
+/// Count, mean and extremes from `exact`, the rest from `histogram`. `None` when either is empty.
+fn counted_distribution(exact: &Totals, histogram: &Histogram, unit: Unit) -> Option<Distribution> {
+    if exact.count == 0 {
+        return None;
+    }
+    let mean = exact.mean();
+    let counted = histogram.count() as f64;
+    let squares = histogram.buckets().map(|(bucket, count)| {
+        let (least, greatest) = bucket_bounds_ns(bucket);
+        let middle = least as f64 + (greatest - least) as f64 / 2.0;
+        count as f64 * (middle - mean).powi(2)
+    });
+    let std_dev = (squares.sum::<f64>() / counted).sqrt();
+    // A bucket's upper bound can lie beyond the greatest value.
+    let at = |quantile| {
+        histogram
+            .quantile(quantile)
+            .map(|value| value.clamp(exact.min, exact.max))
+    };
+    histogram.quantile(0.5)?;
+    Some(Distribution {
+        count: exact.count,
+        mean: unit.shown(mean),
+        std_dev: unit.shown(std_dev),
+        min: unit.shown(exact.min as f64),
+        max: unit.shown(exact.max as f64),
+        percentiles: percentiles(|quantile| unit.shown(at(quantile).unwrap_or(exact.max) as f64)),
+        histogram: histogram.clone(),
+    })
+}
+
+/// What is exact of any number of values.
+#[derive(Debug)]
+pub(super) struct Totals {
+    /// How many.
+    pub(super) count: u64,
+    sum: u128,
+    min: u64,
+    max: u64,
+}
+
+impl Default for Totals {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            sum: 0,
+            min: u64::MAX,
+            max: 0,
+        }
+    }
+}
+
+impl Totals {
+    fn add(&mut self, value: u64) {
+        self.count += 1;
+        self.sum += u128::from(value);
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+    }
+
+    /// Adds the gaps of one request.
+    pub(super) fn add_gaps(&mut self, gaps: &Gaps) {
+        if gaps.count > 0 {
+            self.count += u64::from(gaps.count);
+            self.sum += u128::from(gaps.sum_ns);
+            self.min = self.min.min(gaps.min_ns);
+            self.max = self.max.max(gaps.max_ns);
+        }
+    }
+
+    fn mean(&self) -> f64 {
+        self.sum as f64 / self.count as f64
     }
 }
 
@@ -100,69 +247,9 @@ pub(super) fn sorted_quantile<T: Copy>(sorted: &[T], quantile: f64) -> Option<T>
     sorted.get(usize::try_from(rank).ok()?).copied()
 }
 
-/// The distribution of gaps: count, sum and extremes from `exact`, the rest from `histogram`. `None` when either is empty.
-pub(super) fn of_gaps(exact: &GapTotals, histogram: &Histogram) -> Option<Distribution> {
-    let unit = Unit::Nanoseconds;
-    if exact.count == 0 {
-        return None;
-    }
-    let mean = exact.sum_ns as f64 / exact.count as f64;
-    let counted = histogram.count() as f64;
-    let squares = histogram.buckets().map(|(bucket, count)| {
-        let (least, greatest) = bucket_bounds_ns(bucket);
-        let middle = least as f64 + (greatest - least) as f64 / 2.0;
-        count as f64 * (middle - mean).powi(2)
-    });
-    let std_dev = (squares.sum::<f64>() / counted).sqrt();
-    // A bucket's upper bound can lie beyond the greatest gap.
-    let at = |quantile| {
-        histogram
-            .quantile(quantile)
-            .map(|value| value.clamp(exact.min_ns, exact.max_ns))
-    };
-    histogram.quantile(0.5)?;
-    Some(Distribution {
-        count: exact.count,
-        mean: unit.shown(mean),
-        std_dev: unit.shown(std_dev),
-        min: unit.shown(exact.min_ns as f64),
-        max: unit.shown(exact.max_ns as f64),
-        percentiles: percentiles(|quantile| unit.shown(at(quantile).unwrap_or(exact.max_ns) as f64)),
-        histogram: histogram.clone(),
-    })
-}
-
-/// The gaps of all requests together.
-#[derive(Debug)]
-pub(super) struct GapTotals {
-    /// How many.
-    pub(super) count: u64,
-    sum_ns: u128,
-    min_ns: u64,
-    max_ns: u64,
-}
-
-impl Default for GapTotals {
-    fn default() -> Self {
-        Self {
-            count: 0,
-            sum_ns: 0,
-            min_ns: u64::MAX,
-            max_ns: 0,
-        }
-    }
-}
-
-impl GapTotals {
-    /// Adds the gaps of one request.
-    pub(super) fn add(&mut self, gaps: &Gaps) {
-        if gaps.count > 0 {
-            self.count += u64::from(gaps.count);
-            self.sum_ns += u128::from(gaps.sum_ns);
-            self.min_ns = self.min_ns.min(gaps.min_ns);
-            self.max_ns = self.max_ns.max(gaps.max_ns);
-        }
-    }
+/// The distribution of gaps: count, mean and extremes from `exact`, the rest from `histogram`. `None` when either is empty.
+pub(super) fn of_gaps(exact: &Totals, histogram: &Histogram) -> Option<Distribution> {
+    counted_distribution(exact, histogram, Unit::Nanoseconds)
 }
 
 fn percentiles(at: impl Fn(f64) -> f64) -> Percentiles {
@@ -247,15 +334,48 @@ mod tests {
     }
 
     #[test]
+    fn many_values_keep_their_count_mean_and_extremes() {
+        let many = |most_exact| {
+            let mut values = Values::exact_up_to(most_exact);
+            (1..=1_000).for_each(|value| values.push(Some(value * 10_007)));
+            values
+        };
+        let (exact, counted) = (many(1_000), many(999));
+        assert!(matches!(exact.kept, Kept::Exact(_)) && matches!(counted.kept, Kept::Counted(..)));
+        let distribution = |values: Values| values.distribution(Unit::Nanoseconds).unwrap();
+        let (exact, counted) = (distribution(exact), distribution(counted));
+        let same = |one: &Distribution| (one.count, one.mean, one.min, one.max, one.histogram.clone());
+        assert_eq!(same(&exact), same(&counted));
+        let pairs = [
+            (exact.percentiles.p1, counted.percentiles.p1),
+            (exact.percentiles.p50, counted.percentiles.p50),
+            (exact.percentiles.p999, counted.percentiles.p999),
+        ];
+        for (exact, counted) in pairs {
+            assert!(
+                (exact..=exact * 65.0 / 64.0).contains(&counted),
+                "{exact} {counted}"
+            );
+        }
+        let (median, close) = (many(1_000).median().unwrap(), many(999).median().unwrap());
+        assert!((median..=median * 65 / 64).contains(&close), "{median} {close}");
+    }
+
+    #[test]
+    fn the_method_says_where_histograms_begin() {
+        assert!(!percentile_method(1_000_000).contains("1,000,000"));
+        assert!(percentile_method(1_000_001).contains("more than 1,000,000 values"));
+    }
+
+    #[test]
     fn gaps_have_exact_extremes_and_close_percentiles() {
-        let (mut exact, mut histogram, mut gaps) =
-            (GapTotals::default(), Histogram::default(), Gaps::default());
+        let (mut exact, mut histogram, mut gaps) = (Totals::default(), Histogram::default(), Gaps::default());
         for gap in (1..=1000).map(|step| step * 10_007) {
             gaps.record(gap);
             histogram.record(gap);
         }
-        exact.add(&gaps);
-        exact.add(&Gaps::default());
+        exact.add_gaps(&gaps);
+        exact.add_gaps(&Gaps::default());
         let distribution = of_gaps(&exact, &histogram).unwrap();
         assert_eq!(
             (distribution.count, distribution.min, distribution.max),
@@ -269,6 +389,6 @@ mod tests {
             "{}",
             distribution.std_dev
         );
-        assert_eq!(of_gaps(&GapTotals::default(), &Histogram::default()), None);
+        assert_eq!(of_gaps(&Totals::default(), &Histogram::default()), None);
     }
 }

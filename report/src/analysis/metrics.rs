@@ -6,14 +6,14 @@ use reprise_contract::outcome::Tokens;
 use reprise_contract::summary::Metrics;
 use reprise_contract::{Ending, Histogram, Outcome, Phase, TokenSource};
 
-use super::distribution::{self, GapTotals, Unit, Values, round};
-use super::{AnalyseError, Outcomes, scan, view};
+use super::distribution::{self, Unit, Values, round};
+use super::view;
 
 /// What one pass over the outcomes can sum up without keeping values.
 #[derive(Debug, Default)]
 pub(super) struct Totals {
     /// The gaps of all requests.
-    pub(super) gaps: GapTotals,
+    pub(super) gaps: distribution::Totals,
     input: TokenTotals,
     output: TokenTotals,
     prompt_tokens_with_cache_count: u64,
@@ -48,7 +48,7 @@ impl Totals {
         if !is_measured(outcome) {
             return;
         }
-        self.gaps.add(&outcome.gaps);
+        self.gaps.add_gaps(&outcome.gaps);
         self.input.add(outcome.input_tokens);
         self.output.add(outcome.output_tokens);
         // The share is of the server's own count: the trace's may be of another tokenizer.
@@ -86,79 +86,68 @@ pub(super) struct Measured {
     pub(super) negative: u64,
 }
 
-/// Computes the metrics in three passes, so that the values of a few metrics are in memory at a time.
-pub(super) fn measure(
-    outcomes: &impl Outcomes,
-    totals: &Totals,
-    gaps: &Histogram,
-) -> Result<Measured, AnalyseError> {
-    let mut negative = 0;
-    let mut latencies = |values: Values| {
-        negative += values.negative();
-        values.distribution(Unit::Nanoseconds)
-    };
-    let [ttft, from_schedule, first_content, tpot] = collect(
-        outcomes,
-        [
-            view::ttft,
-            view::ttft_from_schedule,
-            view::time_to_first_content,
-            view::tpot,
-        ],
-    )?;
-    let (ttft_ms, ttft_from_schedule_ms) = (latencies(ttft), latencies(from_schedule));
-    let (time_to_first_content_ms, tpot_ms) = (latencies(first_content), latencies(tpot));
+/// The values that metrics are made of.
+#[derive(Debug, Default)]
+pub(super) struct Measurements {
+    ttft: Values,
+    ttft_from_schedule: Values,
+    time_to_first_content: Values,
+    tpot: Values,
+    latency: Values,
+    latency_from_schedule: Values,
+    dependency_wait: Values,
+    connect: Values,
+    input_tokens: Values,
+    output_tokens: Values,
+}
 
-    let [latency, from_schedule, wait, connect] = collect(
-        outcomes,
-        [
-            view::latency,
-            view::latency_from_schedule,
-            view::dependency_wait,
-            view::connect,
-        ],
-    )?;
-    let (request_latency_ms, request_latency_from_schedule_ms) =
-        (latencies(latency), latencies(from_schedule));
-    let (dependency_wait_ms, connect_ms) = (latencies(wait), latencies(connect));
+impl Measurements {
+    pub(super) fn add(&mut self, outcome: &Outcome) {
+        if !is_measured(outcome) {
+            return;
+        }
+        self.ttft.push(view::ttft(outcome));
+        self.ttft_from_schedule.push(view::ttft_from_schedule(outcome));
+        self.time_to_first_content
+            .push(view::time_to_first_content(outcome));
+        self.tpot.push(view::tpot(outcome));
+        self.latency.push(view::latency(outcome));
+        self.latency_from_schedule
+            .push(view::latency_from_schedule(outcome));
+        self.dependency_wait.push(view::dependency_wait(outcome));
+        self.connect.push(view::connect(outcome));
+        self.input_tokens.push(view::input_tokens(outcome));
+        self.output_tokens.push(view::output_tokens(outcome));
+    }
 
-    let [input, output] = collect(outcomes, [view::input_tokens, view::output_tokens])?;
-    let metrics = Metrics {
-        ttft_ms,
-        ttft_from_schedule_ms,
-        time_to_first_content_ms,
-        tpot_ms,
-        inter_chunk_latency_ms: distribution::of_gaps(&totals.gaps, gaps),
-        request_latency_ms,
-        request_latency_from_schedule_ms,
-        dependency_wait_ms,
-        connect_ms,
-        input_tokens: input.distribution(Unit::Count),
-        output_tokens: output.distribution(Unit::Count),
-        input_token_sources: totals.input.sources(),
-        output_token_sources: totals.output.sources(),
-        cached_input_share: totals.cached_share(),
-    };
-    Ok(Measured { metrics, negative })
+    /// The metrics. `gaps` is the histogram of the gaps that `totals` has the exact numbers of.
+    pub(super) fn finish(self, totals: &Totals, gaps: &Histogram) -> Measured {
+        let mut negative = 0;
+        let mut latencies = |values: Values| {
+            negative += values.negative();
+            values.distribution(Unit::Nanoseconds)
+        };
+        let metrics = Metrics {
+            ttft_ms: latencies(self.ttft),
+            ttft_from_schedule_ms: latencies(self.ttft_from_schedule),
+            time_to_first_content_ms: latencies(self.time_to_first_content),
+            tpot_ms: latencies(self.tpot),
+            inter_chunk_latency_ms: distribution::of_gaps(&totals.gaps, gaps),
+            request_latency_ms: latencies(self.latency),
+            request_latency_from_schedule_ms: latencies(self.latency_from_schedule),
+            dependency_wait_ms: latencies(self.dependency_wait),
+            connect_ms: latencies(self.connect),
+            input_tokens: self.input_tokens.distribution(Unit::Count),
+            output_tokens: self.output_tokens.distribution(Unit::Count),
+            input_token_sources: totals.input.sources(),
+            output_token_sources: totals.output.sources(),
+            cached_input_share: totals.cached_share(),
+        };
+        Measured { metrics, negative }
+    }
 }
 
 /// Whether the request is in the metrics.
 pub(super) fn is_measured(outcome: &Outcome) -> bool {
     outcome.phase == Phase::Measured && outcome.ending == Ending::Completed
-}
-
-fn collect<const N: usize>(
-    outcomes: &impl Outcomes,
-    views: [fn(&Outcome) -> Option<i64>; N],
-) -> Result<[Values; N], AnalyseError> {
-    let mut values = std::array::from_fn(|_| Values::default());
-    scan(outcomes, |outcome| {
-        if is_measured(outcome) {
-            for (values, view) in values.iter_mut().zip(views) {
-                values.push(view(outcome));
-            }
-        }
-        Ok(())
-    })?;
-    Ok(values)
 }

@@ -1,7 +1,7 @@
 //! From outcomes to the numbers of a [`Summary`].
 //!
-//! Percentiles are exact, by nearest rank over all values, so every value of a metric is held in memory at eight bytes;
-//! several passes over the file keep that to a few metrics at a time.
+//! Two passes over the file: the first for all numbers, the second for what happened over time, when it is known how long the
+//! run was. Percentiles are by nearest rank, exact up to [`EXACT_VALUES`] values a metric; those of lag always are.
 
 mod accounting;
 mod distribution;
@@ -21,17 +21,21 @@ mod tests;
 
 pub use self::workers::{Loss, OnLoss, Part, PartClock, Workers};
 
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::sync::mpsc::sync_channel;
+use std::thread;
 use std::time::Duration;
 
 use reprise_contract::summary::{Counts, Provenance, SCHEMA_VERSION, Throughput, Warning};
 use reprise_contract::{Histogram, Outcome, Summary};
 
 use self::accounting::Accounting;
-use self::distribution::{PERCENTILE_METHOD, round};
+pub use self::distribution::EXACT_VALUES;
+use self::distribution::{percentile_method, round};
 use self::goodput::Goodput;
 use self::lag::Lags;
-use self::metrics::{Measured, Totals, measure};
+use self::metrics::{Measured, Measurements, Totals};
 use self::series::Timeline;
 use self::span::Span;
 use self::warnings::Evidence;
@@ -132,8 +136,11 @@ pub fn analyse(input: Input, outcomes: &Path, gaps: &Histogram) -> Result<Summar
     summarise(input, &outcomes, gaps)
 }
 
+/// Batches that are read ahead.
+const READ_AHEAD: usize = 4;
+
 /// Outcomes that can be gone through several times.
-trait Outcomes {
+trait Outcomes: Sync {
     fn batches(
         &self,
     ) -> Result<impl Iterator<Item = Result<Vec<Outcome>, OutcomeFileError>>, OutcomeFileError>;
@@ -143,30 +150,47 @@ impl Outcomes for &Path {
     fn batches(
         &self,
     ) -> Result<impl Iterator<Item = Result<Vec<Outcome>, OutcomeFileError>>, OutcomeFileError> {
-        OutcomeReader::open(self)
+        OutcomeReader::for_numbers(self)
     }
 }
 
+/// Shows every outcome to `see`. Reading takes about as long as counting, so a thread of its own does it.
 fn scan(
     outcomes: &impl Outcomes,
     mut see: impl FnMut(&Outcome) -> Result<(), AnalyseError>,
 ) -> Result<(), AnalyseError> {
-    for batch in outcomes.batches()? {
-        batch?.iter().try_for_each(&mut see)?;
-    }
-    Ok(())
+    thread::scope(|threads| {
+        let (sender, batches) = sync_channel(READ_AHEAD);
+        let reader = threads.spawn(move || {
+            for batch in outcomes.batches()? {
+                // Whoever counts has seen an error when it takes no more.
+                if sender.send(batch?).is_err() {
+                    break;
+                }
+            }
+            Ok::<_, OutcomeFileError>(())
+        });
+        for batch in batches {
+            batch.iter().try_for_each(&mut see)?;
+        }
+        match reader.join() {
+            Ok(read) => Ok(read?),
+            Err(panic) => resume_unwind(panic),
+        }
+    })
 }
 
 fn summarise(input: Input, outcomes: &impl Outcomes, gaps: &Histogram) -> Result<Summary, AnalyseError> {
     let mut accounting = Accounting::new(input.planned);
     let (mut span, mut lags, mut totals) = (Span::default(), Lags::default(), Totals::default());
     let mut goodput = input.limits.slo.map(Goodput::new);
-    let mut by_worker = ByWorker::default();
+    let (mut measurements, mut by_worker) = (Measurements::default(), ByWorker::default());
     scan(outcomes, |outcome| {
         accounting.add(outcome)?;
         span.add(outcome);
         lags.add(outcome);
         totals.add(outcome);
+        measurements.add(outcome);
         by_worker.add(outcome);
         if let Some(goodput) = &mut goodput {
             goodput.add(outcome);
@@ -177,11 +201,7 @@ fn summarise(input: Input, outcomes: &impl Outcomes, gaps: &Histogram) -> Result
     let unchecked_lengths = accounting.unchecked_lengths();
     let counts = accounting.finish();
 
-    let measured = if counts.completed > 0 {
-        Some(measure(outcomes, &totals, gaps)?)
-    } else {
-        None
-    };
+    let measured = (counts.completed > 0).then(|| measurements.finish(&totals, gaps));
     let negative = measured.as_ref().map_or(0, |measured| measured.negative);
     let metrics = measured.map(|Measured { metrics, .. }| metrics);
 
@@ -229,6 +249,7 @@ fn summarise(input: Input, outcomes: &impl Outcomes, gaps: &Histogram) -> Result
     let slo = goodput
         .zip(throughput.as_ref())
         .map(|(goodput, throughput)| goodput.finish(&counts, throughput.span_s));
+    let completed = counts.completed;
     Ok(Summary {
         schema_version: SCHEMA_VERSION.to_owned(),
         name: input.name,
@@ -248,7 +269,7 @@ fn summarise(input: Input, outcomes: &impl Outcomes, gaps: &Histogram) -> Result
         workers,
         clock_error,
         series,
-        percentile_method: PERCENTILE_METHOD.to_owned(),
+        percentile_method: percentile_method(completed),
         provenance: input.provenance,
         warnings,
         spec: input.spec,

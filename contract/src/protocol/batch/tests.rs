@@ -32,7 +32,9 @@ fn head() -> impl Strategy<Value = BatchHead> {
     (numbers, clock, gaps, stopped, "[a-z0-9.-]{1,64}").prop_map(|(numbers, clock, values, stopped, name)| {
         let (number, watermark_ns, sent, t0_local_ns, is_last) = numbers;
         let mut gaps = Histogram::default();
-        values.into_iter().for_each(|gap| gaps.record(gap));
+        for gap in values {
+            gaps.record(gap);
+        }
         BatchHead {
             incarnation: Incarnation::try_from(name).unwrap(),
             number,
