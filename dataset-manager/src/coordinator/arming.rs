@@ -70,9 +70,13 @@ impl Coordinator {
     /// When another incarnation holds the shard, or there is no such shard.
     pub fn readied(&mut self, now: i64, index: u32, incarnation: &Incarnation) -> Result<Readied, Refused> {
         self.advance(now);
+        self.held(now, index, incarnation)?;
+        // One whose call broke off may have been heard from again.
+        if self.phase == Phase::Gathering {
+            self.propose_when_all_are_ready(now);
+        }
         let epoch = self.epoch;
-        let slot = self.held(now, index, incarnation)?;
-        if slot.loss().is_some() {
+        if self.slot(index)?.loss().is_some() {
             return Ok(Readied::Released {
                 release: Release::ShardLost,
             });

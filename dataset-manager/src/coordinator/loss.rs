@@ -79,6 +79,7 @@ enum Before {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use reprise_content::schedule::{LeftOut, Request};
     use reprise_contract::plan::Mode;
 
@@ -165,5 +166,35 @@ mod tests {
     fn only_the_shard_is_accounted_for() {
         let schedule = schedule(&[(Some(0), 0, None), (Some(1), 0, None)]);
         assert_eq!(account(&schedule, &[1], Some(5), done(&[])).unknown, 1);
+    }
+
+    proptest! {
+        /// Sessions of up to three turns, one after the other, some of whose outcomes came.
+        #[test]
+        fn every_request_is_counted_once(
+            sessions in prop::collection::vec((0..100_i64, 1..4_u32), 1..20),
+            came in prop::collection::vec(prop::option::of(0..150_i64), 60),
+            lost_at_ns in prop::option::of(0..150_i64),
+        ) {
+            let mut requests = Vec::new();
+            for (offset, turns) in sessions {
+                for turn in 0..turns {
+                    let next = (turn + 1 < turns).then_some(u32::try_from(requests.len()).unwrap() + 1);
+                    requests.push(((turn == 0).then_some(offset), 3, next));
+                }
+            }
+            let numbers: Vec<u32> = (0..).take(requests.len()).collect();
+            let schedule = schedule(&requests);
+            // A worker that never started has no outcomes.
+            let outcome = |number: u32| {
+                let done_ns = lost_at_ns.and(came[number as usize])?;
+                Some(Ended { done_ns: Some(done_ns) })
+            };
+            let ended = numbers.iter().filter(|number| outcome(**number).is_some()).count();
+            let account = account(&schedule, &numbers, lost_at_ns, outcome);
+            prop_assert_eq!(ended + account.not_sent.len() + account.unknown as usize, numbers.len());
+            prop_assert!(account.not_sent.iter().all(|number| outcome(*number).is_none()));
+            prop_assert!(lost_at_ns.is_some() || account.unknown == 0);
+        }
     }
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod access;
+mod examples;
 mod gathering;
 mod limits;
 mod manager;

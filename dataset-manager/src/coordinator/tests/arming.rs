@@ -19,6 +19,19 @@ fn t0_is_proposed_when_all_are_ready() {
 }
 
 #[test]
+fn a_worker_that_hung_up_is_waited_for() {
+    let mut run = Run::of(2);
+    run.join(0, "a").unwrap();
+    run.join(1, "a").unwrap();
+    run.ready(0, "a").unwrap();
+    run.coordinator.broke_off(run.now, 0, &life("a"));
+    assert!(matches!(run.ready(1, "a"), Ok(Readied::NotYet { .. })));
+    run.coordinator.hear(run.now, 0, &life("a")).unwrap();
+    let answer = run.coordinator.readied(run.now, 1, &life("a"));
+    assert!(matches!(answer, Ok(Readied::Start { .. })), "{answer:?}");
+}
+
+#[test]
 fn nobody_gets_go_before_all_have_confirmed() {
     let mut run = Run::of(2);
     for index in 0..2 {
