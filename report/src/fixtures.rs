@@ -9,7 +9,7 @@ use reprise_contract::summary::{
 };
 use reprise_contract::{Ending, FailureCause, Gaps, Histogram, Outcome, Phase, Summary, TokenSource};
 
-use crate::{EndedBy, Input, Limits, OutcomeWriter, Slo, analyse};
+use crate::{EndedBy, Input, Limits, OnLoss, OutcomeWriter, Part, PartClock, Slo, Workers, analyse};
 
 const MS: i64 = 1_000_000;
 
@@ -204,4 +204,31 @@ pub(crate) fn summary(input: Input, outcomes: &[Outcome]) -> Summary {
     writer.append(outcomes).unwrap();
     writer.finish().unwrap();
     analyse(input, &path, &gaps(outcomes)).unwrap()
+}
+
+/// What a run by `workers` workers knows of them; request `n` is worker `n % workers`'s.
+pub(crate) fn workers(planned: usize, workers: usize) -> Workers {
+    let part = |worker| Part {
+        requests: (0..planned).filter(|request| request % workers == worker).count() as u64,
+        clock: Some(PartClock {
+            error_ns: 100_000 + 1_000 * worker as u64,
+            drift_ppm: 1.5,
+            samples: 60,
+        }),
+        lost: None,
+    };
+    Workers {
+        chosen_by: "workers.replicas".to_owned(),
+        on_loss: OnLoss::Fail,
+        parts: (0..workers).map(part).collect(),
+    }
+}
+
+/// These outcomes as those of `workers` workers.
+pub(crate) fn by_workers(mut outcomes: Vec<Outcome>, workers: u32) -> Vec<Outcome> {
+    for outcome in &mut outcomes {
+        outcome.worker = outcome.request % workers;
+        outcome.clock_error_ns = Some(i64::from(outcome.request % 7) * 1_000 - 3_000);
+    }
+    outcomes
 }

@@ -1,5 +1,7 @@
 //! A summary for the terminal: plain text of 60 to 100 columns.
 
+mod workers;
+
 use comfy_table::{Cell, CellAlignment};
 use reprise_contract::Summary;
 use reprise_contract::summary::{Distribution, Lag, Metrics, SloResult, Throughput};
@@ -22,6 +24,7 @@ pub fn render(summary: &Summary, width: u16) -> String {
             .as_ref()
             .and_then(|metrics| latencies(metrics, width)),
         Some(facts(summary, width)),
+        workers::workers(summary, width),
         failures(summary, width),
         warnings(summary, width),
         summary
@@ -43,7 +46,11 @@ fn headline(summary: &Summary, width: u16) -> String {
         .into_iter()
         .map(|(word, number)| format!("{} {word}", count(number)));
     let mut lines = vec![
-        format!("{}: {}", summary.name, words::verdict(summary.verdict)),
+        format!(
+            "{}: {}",
+            summary.name,
+            words::ending(summary.verdict, summary.degraded)
+        ),
         format!(
             "{} measured requests: {}",
             count(counts.measured),
@@ -106,6 +113,14 @@ fn facts(summary: &Summary, width: u16) -> String {
             .map(|line| ("Tokens", line)),
         summary.lag.as_ref().map(|lag| ("Lag", lag_line(lag))),
         summary.slo.as_ref().map(|slo| ("Goodput", slo_line(slo))),
+        summary
+            .split
+            .as_ref()
+            .map(|split| ("Workers", words::split(split))),
+        summary
+            .clock_error
+            .as_ref()
+            .map(|error| ("Clocks", words::clock_error(error))),
         (summary.counts.warmup > 0).then(|| {
             (
                 "Warm-up",
@@ -246,7 +261,7 @@ mod tests {
     use reprise_contract::{Ending, NotSentReason, Outcome, Phase};
 
     use super::*;
-    use crate::analysis::{EndedBy, Input};
+    use crate::analysis::{EndedBy, Input, Loss, OnLoss};
     use crate::fixtures;
 
     fn summary(input: Input, outcomes: &[Outcome]) -> Summary {
@@ -290,6 +305,46 @@ mod tests {
             ..fixtures::input(30)
         };
         insta::assert_snapshot!(render(&summary(input, &outcomes), 100));
+    }
+
+    #[test]
+    fn a_degraded_run_of_several_workers() {
+        let outcomes = fixtures::by_workers(fixtures::streamed(0..240), 3);
+        let mut workers = fixtures::workers(240, 3);
+        workers.on_loss = OnLoss::Degrade;
+        workers.parts[1].lost = Some(Loss {
+            at_ns: Some(20_000_000_000),
+            unknown: 10,
+            not_sent: 0,
+        });
+        let is_unknown = |outcome: &Outcome| outcome.worker == 1 && outcome.request >= 210;
+        let outcomes: Vec<_> = outcomes
+            .into_iter()
+            .filter(|outcome| !is_unknown(outcome))
+            .collect();
+        let input = Input {
+            workers: Some(workers),
+            ..fixtures::input(240)
+        };
+        insta::assert_snapshot!(render(&summary(input, &outcomes), 100));
+    }
+
+    #[test]
+    fn of_many_workers_the_latest_are_shown() {
+        let mut outcomes = fixtures::by_workers(fixtures::streamed(0..240), 40);
+        for outcome in outcomes.iter_mut().filter(|outcome| outcome.worker == 33) {
+            outcome.times.sent = outcome.times.due.map(|due| due + 9_000_000);
+        }
+        let input = Input {
+            workers: Some(fixtures::workers(240, 40)),
+            ..fixtures::input(240)
+        };
+        let rendered = render(&summary(input, &outcomes), 100);
+        let mut lines = rendered.lines().map(str::trim_start);
+        lines.find(|line| line.starts_with("Latest workers"));
+        let first = lines.nth(1).unwrap();
+        assert!(first.starts_with("33 "), "{rendered}");
+        assert_eq!(lines.take_while(|line| !line.is_empty()).count(), 15);
     }
 
     #[test]

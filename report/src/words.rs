@@ -1,6 +1,10 @@
 //! How metrics are called, defined and written, on the terminal and on the page.
 
-use reprise_contract::summary::{Counts, Distribution, Metrics, SloResult, Verdict};
+use reprise_contract::summary::{
+    ClockError, Counts, Distribution, Metrics, SloResult, SplitResult, Verdict, WorkerResult,
+};
+
+use crate::numbers::{count, counted, number};
 
 /// A latency metric.
 pub(crate) struct Latency {
@@ -90,6 +94,54 @@ pub(crate) fn verdict(verdict: Verdict) -> &'static str {
         Verdict::Failed => "Failed",
         Verdict::Cancelled => "Cancelled",
     }
+}
+
+/// How a run ended, in a word or two.
+pub(crate) fn ending(outcome: Verdict, is_degraded: bool) -> String {
+    let degraded = if is_degraded { ", degraded" } else { "" };
+    format!("{}{degraded}", verdict(outcome))
+}
+
+/// A worker by its index, and how it was lost if it was.
+pub(crate) fn worker(result: &WorkerResult) -> String {
+    match result.lost {
+        None => result.index.to_string(),
+        Some(lost) => format!(
+            "{}, lost: {} unknown, {} not sent",
+            result.index,
+            count(lost.unknown),
+            count(lost.not_sent)
+        ),
+    }
+}
+
+/// How the plan was split.
+pub(crate) fn split(split: &SplitResult) -> String {
+    let lag = split
+        .lag_p99_spread_ms
+        .map(|spread| format!("; lag p99 differs by {} ms", number(spread)));
+    format!(
+        "{} ({}); {} to {} requests each, the most {} times the mean{}",
+        counted(split.workers, "worker", "workers"),
+        split.chosen_by,
+        count(split.requests_least),
+        count(split.requests_most),
+        number(split.requests_skew),
+        lag.unwrap_or_default()
+    )
+}
+
+/// How well the workers' clocks agree.
+pub(crate) fn clock_error(error: &ClockError) -> String {
+    let bound = error
+        .bound_ms
+        .map(|bound| format!("; known to within {} ms", number(bound)));
+    format!(
+        "requests were due at most {} ms, on average {} ms, from where the schedule has them{}; in no lag and no latency",
+        number(error.max_ms),
+        number(error.mean_ms),
+        bound.unwrap_or_default()
+    )
 }
 
 /// What became of the measured requests: each count that is not zero, with its word, the completed ones always first.

@@ -1,3 +1,5 @@
+mod workers;
+
 use proptest::prelude::*;
 use reprise_contract::outcome::{Times, Tokens};
 use reprise_contract::summary::Verdict;

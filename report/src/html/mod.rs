@@ -5,6 +5,7 @@ mod charts;
 mod numbers;
 mod overview;
 mod provenance;
+mod workers;
 
 #[cfg(test)]
 mod tests;
@@ -43,6 +44,7 @@ fn page(summary: &Summary) -> Markup {
                     (over_time(summary))
                     (latency(summary))
                     (numbers::requests(summary))
+                    (workers::workers(summary))
                     (provenance::provenance(summary))
                     (provenance::job(summary))
                     (provenance::definitions(summary))

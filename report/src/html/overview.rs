@@ -10,13 +10,14 @@ use crate::words::{self, limits};
 /// The name, how it ended and why.
 pub(super) fn banner(summary: &Summary) -> Markup {
     let tone = match summary.verdict {
+        Verdict::Succeeded if summary.degraded => "unsure",
         Verdict::Succeeded => "good",
         Verdict::Failed => "bad",
         Verdict::Cancelled => "unsure",
     };
     html! {
         header {
-            h1 { (summary.name) " " span.verdict.(tone) { (words::verdict(summary.verdict)) } }
+            h1 { (summary.name) " " span.verdict.(tone) { (words::ending(summary.verdict, summary.degraded)) } }
             p.about {
                 "Started " time datetime=(summary.started_at) { (summary.started_at) }
                 " · took " (duration(summary.elapsed_s))

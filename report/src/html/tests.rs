@@ -115,3 +115,31 @@ fn hostile_words_stay_words() {
     assert!(!page.contains("\"><img"));
     assert!(page.matches("&lt;script&gt;").count() >= 9);
 }
+
+#[test]
+fn several_workers_are_listed_and_one_process_is_not() {
+    let outcomes = fixtures::by_workers(fixtures::streamed(0..20), 2);
+    let mut workers = fixtures::workers(20, 2);
+    workers.chosen_by = HOSTILE.to_owned();
+    workers.on_loss = crate::OnLoss::Degrade;
+    workers.parts[1].lost = Some(crate::Loss {
+        at_ns: Some(1_000_000_000),
+        unknown: 0,
+        not_sent: 3,
+    });
+    let input = Input {
+        workers: Some(workers),
+        ..fixtures::input(20)
+    };
+    let page = page_of(input, &outcomes);
+    for shown in [
+        "<h2>Workers</h2>",
+        "Succeeded, degraded",
+        "1, lost: 0 unknown, 3 not sent",
+        "10 to 10 requests each",
+    ] {
+        assert!(page.contains(shown), "{shown}");
+    }
+    assert!(!page.contains(HOSTILE));
+    assert!(!page_of(fixtures::input(20), &fixtures::streamed(0..20)).contains("<h2>Workers</h2>"));
+}
