@@ -1,10 +1,10 @@
 //! What round trips tell of the difference between two clocks.
 //!
 //! A worker asks for the manager's clock again and again. Each answer was given at some moment of its round trip, so it says
-//! what the clocks differ by within half of that; of answers that took longer than the shortest ones, all that is longer may lie
-//! on one side. So in each window of time the sample of the shortest round trip wins (the rule of NTP's clock filter), and
-//! the difference and its drift are followed from window to window by a Kalman filter of these two numbers, which trusts
-//! a sample the less the longer it took. Between windows the map is linear.
+//! what the clocks differ by within half of that; of one that took longer than the shortest, all that is longer may lie on one
+//! side. The difference and its drift are followed from sample to sample by a Kalman filter of these two numbers, which
+//! trusts a sample the less the longer it took, so that the shortest round trips win, and the noise of many is averaged. Of each
+//! window of time the last estimate is kept; between them the map is linear.
 
 mod filter;
 #[cfg(test)]
@@ -13,7 +13,7 @@ mod simulation;
 mod tests;
 
 use crate::protocol::ClockSample;
-use filter::Estimate;
+use filter::{Estimate, UNSURE, half};
 
 /// Windows at first, when little is known and every second counts: 2 s.
 const FIRST_WINDOW_NS: i64 = 2_000_000_000;
@@ -22,12 +22,14 @@ const FIRST_SPAN_NS: i64 = 60_000_000_000;
 /// Windows later: 10 s, in which a clock that drifts by the usual 50 ppm and is known within a tenth of that goes astray by
 /// 50 µs, far less than a network tells. A day has 8,640 of them.
 const WINDOW_NS: i64 = 10_000_000_000;
-/// How fast what was known becomes unsure, at worst, as a share: 500 ppm. A sample whose round trip says less than what is
-/// known already grown by this is left aside: so a burst of stalled ones changes nothing.
-const UNSURE: f64 = 500e-6;
+/// What is known so many times better already is not worth looking at: so a burst of stalled round trips changes nothing, and what
+/// was heard in one does not stay.
+const FAR_BETTER: f64 = 4.0;
+/// Among how many points, at least, the shortest round trip is looked for: what is longer says less.
+const LATELY: usize = 12;
 
-/// A map from a worker's clock to the manager's and back: ascending, continuous, piecewise linear, and linear beyond the first and the
-/// last that is known. The memory that it takes grows by one point a window.
+/// A map from a worker's clock to the manager's and back: ascending, continuous, piecewise linear, and linear beyond the first and
+/// the last that is known. The memory that it takes grows by one point a window.
 #[derive(Clone, Debug, Default)]
 pub struct ClockMap {
     first_local_ns: Option<i64>,
@@ -35,86 +37,85 @@ pub struct ClockMap {
     points: Vec<Point>,
 }
 
-/// The sample of a window, and what was made of it and all before.
+/// What was known at the last sample of a window.
 #[derive(Clone, Copy, Debug)]
 struct Point {
     window: i64,
-    sample: ClockSample,
+    local_ns: i64,
     estimate: Estimate,
+    /// Of the window.
+    least_round_trip_ns: u64,
 }
 
 impl Point {
     fn local_ns(&self) -> i64 {
-        self.sample.local_ns
+        self.local_ns
     }
 
     fn manager_ns(&self) -> i64 {
-        self.sample.local_ns.saturating_add(self.estimate.difference_ns())
+        self.local_ns.saturating_add(self.estimate.difference_ns())
     }
 
-    /// The most that the sample can be off, in nanoseconds.
-    fn bound_ns(&self) -> f64 {
-        half(self.sample.round_trip_ns)
+    /// The most that can be off what is known by this point at another moment, in nanoseconds.
+    fn bound_at(&self, local_ns: i64) -> f64 {
+        self.estimate.bound_ns() + self.local_ns.abs_diff(local_ns) as f64 * UNSURE
     }
-
-    /// Whether this one says more of the moment of `other` than that does itself.
-    fn outweighs(&self, other: ClockSample) -> bool {
-        let distance_ns = self.local_ns().abs_diff(other.local_ns) as f64;
-        self.bound_ns() + distance_ns * UNSURE < half(other.round_trip_ns)
-    }
-}
-
-fn half(round_trip_ns: u64) -> f64 {
-    round_trip_ns as f64 / 2.0
 }
 
 impl ClockMap {
-    /// Takes a round trip into account. One of an earlier window than the last is left aside.
+    /// Takes a round trip into account. One that is not later than the last is left aside.
     pub fn add(&mut self, sample: ClockSample) {
         let first_ns = *self.first_local_ns.get_or_insert(sample.local_ns);
         self.newest_local_ns = self.newest_local_ns.max(sample.local_ns);
-        let window = window_of(sample.local_ns.saturating_sub(first_ns));
-        if let Some(last) = self.points.last() {
-            let is_better_in_window =
-                last.window == window && sample.round_trip_ns < last.sample.round_trip_ns;
-            if window < last.window
-                || (last.window == window && !is_better_in_window)
-                || last.outweighs(sample)
-            {
-                return;
-            }
+        let latest = self.points.last().copied();
+        let says_nothing = |latest: Point| {
+            sample.local_ns <= latest.local_ns
+                || FAR_BETTER * latest.bound_at(sample.local_ns) < half(sample.round_trip_ns)
+        };
+        if latest.is_some_and(says_nothing) {
+            return;
         }
-        self.push(window, sample);
-    }
-
-    /// Makes a sample the newest point, in the place of those that it makes worthless.
-    fn push(&mut self, window: i64, sample: ClockSample) {
-        while self
-            .points
-            .last()
-            .is_some_and(|last| is_replaced(last, window, sample))
-        {
+        self.forget_what_is_known_better(&sample);
+        let window = window_of(sample.local_ns.saturating_sub(first_ns));
+        let known = self.points.last().copied();
+        let mut point = Point {
+            window,
+            local_ns: sample.local_ns,
+            estimate: match (known, latest) {
+                (Some(known), _) => {
+                    let passed_ns = sample.local_ns.saturating_sub(known.local_ns) as f64;
+                    known
+                        .estimate
+                        .after(passed_ns, &sample, self.least_round_trip_ns(&sample))
+                }
+                (None, Some(latest)) => latest.estimate.restarted(&sample),
+                (None, None) => Estimate::first(&sample),
+            },
+            least_round_trip_ns: sample.round_trip_ns,
+        };
+        if let Some(known) = known.filter(|known| known.window == window) {
+            point.least_round_trip_ns = known.least_round_trip_ns.min(point.least_round_trip_ns);
             self.points.pop();
         }
-        let estimate = match self.points.last() {
-            None => Estimate::first(sample),
-            Some(last) => last
-                .estimate
-                .after(&last.sample, &sample, self.least_round_trip_ns(&sample)),
-        };
-        self.points.push(Point {
-            window,
-            sample,
-            estimate,
-        });
+        self.points.push(point);
     }
 
-    /// The shortest round trip lately, `sample`'s included: what is longer says less.
+    /// Forgets the last points, of whose moments a sample says more than they do.
+    fn forget_what_is_known_better(&mut self, sample: &ClockSample) {
+        let is_better = |point: &Point| {
+            let distance = sample.local_ns.abs_diff(point.local_ns) as f64;
+            FAR_BETTER * (half(sample.round_trip_ns) + distance * UNSURE) < point.estimate.bound_ns()
+        };
+        while self.points.last().is_some_and(is_better) {
+            self.points.pop();
+        }
+    }
+
+    /// The shortest round trip lately, `sample`'s included.
     fn least_round_trip_ns(&self, sample: &ClockSample) -> u64 {
-        const LATELY: usize = 60;
         let lately = self.points.iter().rev().take(LATELY);
         lately
-            .map(|point| point.sample.round_trip_ns)
+            .map(|point| point.least_round_trip_ns)
             .fold(sample.round_trip_ns, u64::min)
     }
 
@@ -177,28 +178,19 @@ impl ClockMap {
         -rate / (1.0 + rate) * 1e6
     }
 
-    /// How far a mapped time may be off, in nanoseconds: half of the longest round trip that the map rests on, and what the
-    /// drift may have been misjudged by over the longest time without one. 0 as long as nothing is known.
+    /// How far a mapped time may be off, in nanoseconds: the most that the worst point may be, which is half of a round trip, and
+    /// what the drift may have been misjudged by over the longest time without one. 0 as long as nothing is known.
     #[must_use]
     pub fn error_ns(&self) -> u64 {
         let Some(last) = self.points.last() else { return 0 };
-        let bound = self.points.iter().map(Point::bound_ns).fold(0.0, f64::max);
+        let bounds = self.points.iter().map(|point| point.estimate.bound_ns());
+        let bound = bounds.fold(0.0, f64::max);
         let locals = self.points.iter().map(Point::local_ns);
         let ends = locals.clone().skip(1).chain([self.newest_local_ns]);
         let gap = locals.zip(ends).map(|(from, to)| to.saturating_sub(from)).max();
         let unsure = last.estimate.rate_error().min(UNSURE);
         filter::whole(bound + unsure * gap.unwrap_or_default() as f64).unsigned_abs()
     }
-}
-
-/// Whether a newer sample takes this point's place: it is the better one of the same window, or says more of the point's moment.
-fn is_replaced(point: &Point, window: i64, sample: ClockSample) -> bool {
-    let newer = Point {
-        window,
-        sample,
-        estimate: Estimate::first(sample),
-    };
-    point.window == window || point.local_ns() >= sample.local_ns || newer.outweighs(point.sample)
 }
 
 fn window_of(age_ns: i64) -> i64 {
