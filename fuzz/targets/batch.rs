@@ -50,6 +50,7 @@ fn sound() -> Vec<u8> {
         gaps: Histogram::default(),
         is_last: false,
         stopped: None,
+        is_leaving: false,
     };
     let outcomes: Vec<_> = (0..2).map(outcome).collect();
     batch::encode(&head, &outcomes).expect("outcomes have a batch")

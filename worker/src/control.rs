@@ -11,6 +11,8 @@ pub enum StopCause {
     Cancelled,
     /// Its deadline has passed.
     DeadlinePassed,
+    /// This worker leaves the run, which goes on without it.
+    Leaving,
     /// It must not go on, for this reason: `latePolicy: Abort` or a fault.
     Aborted(String),
 }

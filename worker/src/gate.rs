@@ -89,6 +89,7 @@ pub(crate) fn not_sent_reason(cause: &StopCause) -> NotSentReason {
     match cause {
         StopCause::Cancelled => NotSentReason::RunCancelled,
         StopCause::DeadlinePassed => NotSentReason::DeadlinePassed,
+        StopCause::Leaving => NotSentReason::WorkerLost,
         StopCause::Aborted(_) => NotSentReason::RunAborted,
     }
 }

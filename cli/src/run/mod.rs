@@ -91,7 +91,7 @@ fn finished(spec: &ReplayJobSpec, replayed: Replayed, gaps: Histogram) -> Result
         started_at: Timestamp::try_from(replayed.t0)?,
         ended_by: match replayed.stopped {
             None => EndedBy::Completion,
-            Some(StopCause::Cancelled) => EndedBy::Cancel,
+            Some(StopCause::Cancelled | StopCause::Leaving) => EndedBy::Cancel,
             Some(StopCause::DeadlinePassed) => EndedBy::Deadline,
             Some(StopCause::Aborted(message)) => EndedBy::Abort { message },
         },

@@ -44,6 +44,8 @@ pub struct BatchHead {
     pub is_last: bool,
     /// Why this worker stops the run by itself, if it does.
     pub stopped: Option<Stop>,
+    /// Whether this worker leaves the run early, as its system told it to: what it has not sent counts as lost with it.
+    pub is_leaving: bool,
 }
 
 /// Bytes that are no batch.

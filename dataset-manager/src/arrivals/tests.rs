@@ -137,6 +137,7 @@ fn arrival(index: u32, outcomes: Vec<Outcome>) -> Arrival {
             gaps,
             is_last: false,
             stopped: None,
+            is_leaving: false,
         },
         outcomes,
         t0_manager_ns: Some(T0_NS),

@@ -139,8 +139,12 @@ impl Coordinator {
                 let why = format!("the last batch came after {delivered} of {requests} outcomes");
                 return Err(self.contradicted(now, index, why));
             }
-            slot.end = Some(End::Finished);
-            self.news += 1;
+            if head.is_leaving {
+                self.lose(now, index, LossCause::Left);
+            } else {
+                slot.end = Some(End::Finished);
+                self.news += 1;
+            }
         }
         self.count_sent(now);
         if let Some(stop) = &head.stopped {

@@ -88,6 +88,8 @@ pub enum LossCause {
     Silent,
     /// It did not start at T0.
     NotStarted,
+    /// It was told to end by its system, and delivered what it had measured.
+    Left,
     /// It delivered what contradicts the plan.
     Contradicted(String),
 }
@@ -100,6 +102,7 @@ impl LossCause {
             Self::Restarted => "died, and another process came in its place".to_owned(),
             Self::Silent => "was not heard from any more".to_owned(),
             Self::NotStarted => "did not hear in time that all had confirmed T0".to_owned(),
+            Self::Left => "was told to end before it was done".to_owned(),
             Self::Contradicted(why) => format!("delivered outcomes that contradict the plan ({why})"),
         }
     }

@@ -209,6 +209,7 @@ impl Worker<'_> {
             gaps: Histogram::default(),
             is_last: false,
             stopped: None,
+            is_leaving: false,
         }
     }
 

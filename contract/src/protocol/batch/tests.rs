@@ -26,11 +26,12 @@ fn head() -> impl Strategy<Value = BatchHead> {
         any::<u32>(),
         any::<i64>(),
         any::<bool>(),
+        any::<bool>(),
     );
     let clock = prop::collection::vec(sample, 0..4);
     let gaps = prop::collection::vec(any::<u64>(), 0..20);
     (numbers, clock, gaps, stopped, "[a-z0-9.-]{1,64}").prop_map(|(numbers, clock, values, stopped, name)| {
-        let (number, watermark_ns, sent, t0_local_ns, is_last) = numbers;
+        let (number, watermark_ns, sent, t0_local_ns, is_last, is_leaving) = numbers;
         let mut gaps = Histogram::default();
         for gap in values {
             gaps.record(gap);
@@ -45,6 +46,7 @@ fn head() -> impl Strategy<Value = BatchHead> {
             gaps,
             is_last,
             stopped,
+            is_leaving,
         }
     })
 }

@@ -47,6 +47,21 @@ fn the_run_is_over_when_all_have_delivered_everything() {
 }
 
 #[test]
+fn a_worker_that_leaves_early_is_lost_with_all_its_outcomes_there() {
+    let mut run = Run::replaying(2);
+    let last = BatchHead {
+        is_last: true,
+        is_leaving: true,
+        ..head_of("a", 0)
+    };
+    run.store(0, &last, REQUESTS).unwrap();
+    assert_eq!(run.loss(0).unwrap().cause, LossCause::Left);
+    insta::assert_snapshot!(run.coordinator.message().unwrap(), @"Worker 0 was lost: it was told to end before it was done.");
+    assert!(run.directive(1).stop.is_some(), "lossPolicy: Fail");
+    assert_eq!(run.store(0, &last, REQUESTS), Ok(1), "known");
+}
+
+#[test]
 fn a_last_batch_that_leaves_requests_out_contradicts() {
     let mut run = Run::replaying(2);
     run.coordinator.rules.on_loss = OnLoss::GoOn;

@@ -207,6 +207,7 @@ fn head_of(name: &str, number: u64) -> BatchHead {
         gaps: Histogram::default(),
         is_last: false,
         stopped: None,
+        is_leaving: false,
     }
 }
 
