@@ -16,6 +16,7 @@ mod exchange;
 pub mod fuzzing;
 mod gate;
 mod headers;
+pub mod member;
 mod pace;
 mod plan;
 mod recorder;
