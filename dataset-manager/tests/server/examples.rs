@@ -37,8 +37,8 @@ async fn each_example_is_understood() {
         bash.output().unwrap()
     };
     let output = tokio::task::block_in_place(|| run(folder.path()));
-    let heard = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{heard}");
+    let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
     // That the run is cancelled by one of them, or has no result yet, is no matter.
     for code in [
         "WrongToken",
@@ -48,10 +48,10 @@ async fn each_example_is_understood() {
         "TooLarge",
         "NotFound",
     ] {
-        assert!(!heard.contains(&format!("\"{code}\"")), "{code}: {heard}");
+        assert!(!said.contains(&format!("\"{code}\"")), "{code}: {said}");
     }
     assert!(
-        heard.contains("\"managerNs\"") && heard.contains("\"message\":\"The run was cancelled"),
-        "{heard}"
+        said.contains("\"managerNs\"") && said.contains("\"message\":\"The run was cancelled"),
+        "{said}"
     );
 }
