@@ -12,6 +12,8 @@ mod simulation;
 #[cfg(test)]
 mod tests;
 
+use std::time::Duration;
+
 use crate::protocol::ClockSample;
 use filter::{Estimate, UNSURE, half};
 
@@ -25,6 +27,10 @@ const WINDOW_NS: i64 = 10_000_000_000;
 /// What is known so many times better already is not worth looking at: so a burst of stalled round trips changes nothing, and what
 /// was heard in one does not stay.
 const FAR_BETTER: f64 = 4.0;
+/// Round trips one after the other at first, for a first idea of the difference; then, for 20 s, four a second, which tell of the
+/// drift before much has come of it; then one a second, which follow it.
+const FIRST_LOOKS: u64 = 16;
+const FOLLOWING: u64 = FIRST_LOOKS + 80;
 /// Among how many points, at least, the shortest round trip is looked for: what is longer says less.
 const LATELY: usize = 12;
 
@@ -34,6 +40,7 @@ const LATELY: usize = 12;
 pub struct ClockMap {
     first_local_ns: Option<i64>,
     newest_local_ns: i64,
+    looks: u64,
     points: Vec<Point>,
 }
 
@@ -65,6 +72,7 @@ impl Point {
 impl ClockMap {
     /// Takes a round trip into account. One that is not later than the last is left aside.
     pub fn add(&mut self, sample: ClockSample) {
+        self.looks += 1;
         let first_ns = *self.first_local_ns.get_or_insert(sample.local_ns);
         self.newest_local_ns = self.newest_local_ns.max(sample.local_ns);
         let latest = self.points.last().copied();
@@ -117,6 +125,16 @@ impl ClockMap {
         lately
             .map(|point| point.least_round_trip_ns)
             .fold(sample.round_trip_ns, u64::min)
+    }
+
+    /// How long to wait before the next round trip.
+    #[must_use]
+    pub fn next_look(&self) -> Duration {
+        match self.looks {
+            0..FIRST_LOOKS => Duration::ZERO,
+            FIRST_LOOKS..FOLLOWING => Duration::from_millis(250),
+            FOLLOWING.. => Duration::from_secs(1),
+        }
     }
 
     /// Whether anything is known.

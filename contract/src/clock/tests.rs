@@ -106,6 +106,16 @@ fn duplicates_and_what_comes_after_its_time_change_nothing() {
 }
 
 #[test]
+fn looks_become_rarer_as_the_clock_is_known() {
+    let after = |looks: i64| map_of((0..looks).map(|second| sample(second * S, 0, 2))).next_look();
+    let ms = Duration::from_millis;
+    assert_eq!(
+        [0, 15, 16, 95, 96, 9_999].map(after),
+        [ms(0), ms(0), ms(250), ms(250), ms(1_000), ms(1_000)]
+    );
+}
+
+#[test]
 fn memory_is_a_point_a_window() {
     let map = map_of((0..86_400).map(|second| sample(second * S, second % 3 * MS, 10)));
     assert!(map.points.len() < 8_700, "{}", map.points.len());

@@ -16,5 +16,6 @@ mod mock;
 mod results;
 mod schedules;
 mod sessions;
+mod standby;
 mod streams;
 mod tls;
