@@ -17,8 +17,6 @@ use super::fate::Fate;
 
 /// Round trips before the clock counts as known.
 const FIRST_ROUND_TRIPS: u64 = 16;
-/// From one round trip to the next, once it is known.
-const PERIOD: Duration = Duration::from_secs(1);
 /// Samples that wait for the next batch, at most. Beyond it, of two neighbours the better one stays.
 const MAX_WAITING: usize = 512;
 
@@ -99,9 +97,8 @@ impl ManagerClock {
                         round_trip_ns,
                     });
                     backoff.reset();
-                    if *self.count.borrow() >= FIRST_ROUND_TRIPS {
-                        tokio::time::sleep(PERIOD).await;
-                    }
+                    let next_look = self.known().map.next_look();
+                    tokio::time::sleep(next_look).await;
                 }
                 Ok(reading) => {
                     fate.end(Failure::OtherManager {

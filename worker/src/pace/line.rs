@@ -106,7 +106,7 @@ impl Default for Segment {
     clippy::cast_possible_truncation,
     reason = "a float too large for i64 becomes the largest, which is as far as time goes"
 )]
-fn rounded(ns: f64) -> i64 {
+pub(super) fn rounded(ns: f64) -> i64 {
     ns.round() as i64
 }
 

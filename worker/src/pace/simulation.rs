@@ -37,12 +37,13 @@ struct Drifting {
 
 impl Drifting {
     fn local_ns(self, true_ns: i64) -> i64 {
-        true_ns + self.offset_ns + (true_ns as f64 * self.ppm * 1e-6).round() as i64
+        true_ns + self.offset_ns + line::rounded(true_ns as f64 * self.ppm * 1e-6)
     }
 
     fn true_ns(self, local_ns: i64) -> i64 {
         let since = (local_ns - self.offset_ns) as f64;
-        local_ns - self.offset_ns - (since * (self.ppm * 1e-6 / (1.0 + self.ppm * 1e-6))).round() as i64
+        let rate = self.ppm * 1e-6;
+        local_ns - self.offset_ns - line::rounded(since * (rate / (1.0 + rate)))
     }
 }
 
