@@ -1,11 +1,17 @@
 //! The command line.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use reprise_source::ByteSize;
+
+/// The subcommand of a worker process, which only this program itself starts.
+pub(crate) const WORKER_PROCESS: &str = "worker-process";
+/// Worker processes on one machine, at most.
+const MAX_WORKERS: u32 = 256;
 
 /// Replay published and recorded LLM traffic against a serving endpoint.
 #[derive(Parser)]
@@ -22,6 +28,16 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    /// What people ask for.
+    #[command(flatten)]
+    OfPeople(PeoplesCommand),
+    /// A worker of `run --workers`
+    #[command(name = WORKER_PROCESS, hide = true)]
+    WorkerProcess,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum PeoplesCommand {
     /// Run a ReplayJob on this machine and report what was measured
     Run(RunArguments),
     /// See it work: replay a small trace against a mock endpoint
@@ -56,6 +72,37 @@ pub(crate) struct RunArguments {
 
     #[command(flatten)]
     pub(crate) output: OutputArguments,
+
+    /// Share the load among so many worker processes, or as many as it takes (auto) [default: this process sends]
+    #[arg(long, value_name = "COUNT|auto")]
+    pub(crate) workers: Option<Workers>,
+}
+
+/// How many worker processes share the load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Workers {
+    /// So many.
+    Count(NonZeroU32),
+    /// As many as it takes.
+    Auto,
+}
+
+impl FromStr for Workers {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let count = || {
+            text.parse()
+                .ok()
+                .filter(|count: &NonZeroU32| count.get() <= MAX_WORKERS)
+        };
+        match text {
+            "auto" => Ok(Self::Auto),
+            _ => count()
+                .map(Self::Count)
+                .ok_or_else(|| format!("write a number from 1 to {MAX_WORKERS}, or auto")),
+        }
+    }
 }
 
 /// What a job says, on the command line.
@@ -107,7 +154,7 @@ pub(crate) struct OutputArguments {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Threads that send [default: one a core]
+    /// Threads that send; with --workers, those of each [default: one a core, shared out]
     #[arg(long, value_name = "COUNT")]
     pub(crate) threads: Option<NonZeroUsize>,
 }

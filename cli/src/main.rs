@@ -1,6 +1,6 @@
 //! `reprise`: replay published and recorded LLM traffic against a serving endpoint.
 //!
-//! The same `ReplayJob` that a cluster runs, on one machine and in one process.
+//! The same `ReplayJob` that a cluster runs, on one machine: in one process, or in as many as it takes.
 
 mod args;
 mod cache;
@@ -19,28 +19,33 @@ mod progress;
 mod publish_check;
 mod run;
 mod terminal;
+mod worker_process;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Arguments, Command};
+use args::{Arguments, Command, PeoplesCommand};
+use exit::{Done, Failure};
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    if let Err(failure) = logging::start() {
-        return exit::code(Err(failure));
+    match Arguments::parse().command {
+        // It logs as a worker does.
+        Command::WorkerProcess => worker_process::run(),
+        Command::OfPeople(command) => exit::code(logging::start().and_then(|()| carry_out(&command))),
     }
-    let result = match arguments.command {
-        Command::Run(arguments) => run::run(&arguments),
-        Command::Demo(arguments) => demo::demo(&arguments),
-        Command::Inspect(arguments) => inspect::inspect(&arguments),
-        Command::Pin(arguments) => pin::pin(&arguments),
-        Command::Fetch(arguments) => fetch::fetch(&arguments),
-        Command::PublishCheck(arguments) => publish_check::publish_check(&arguments),
-        Command::Explain(arguments) => explain::explain(&arguments),
-        Command::Formats(arguments) => formats::formats(&arguments),
-        Command::Cache(arguments) => cache::cache(&arguments),
-    };
-    exit::code(result)
+}
+
+fn carry_out(command: &PeoplesCommand) -> Result<Done, Failure> {
+    match command {
+        PeoplesCommand::Run(arguments) => run::run(arguments),
+        PeoplesCommand::Demo(arguments) => demo::demo(arguments),
+        PeoplesCommand::Inspect(arguments) => inspect::inspect(arguments),
+        PeoplesCommand::Pin(arguments) => pin::pin(arguments),
+        PeoplesCommand::Fetch(arguments) => fetch::fetch(arguments),
+        PeoplesCommand::PublishCheck(arguments) => publish_check::publish_check(arguments),
+        PeoplesCommand::Explain(arguments) => explain::explain(arguments),
+        PeoplesCommand::Formats(arguments) => formats::formats(arguments),
+        PeoplesCommand::Cache(arguments) => cache::cache(arguments),
+    }
 }

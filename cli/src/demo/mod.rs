@@ -51,7 +51,7 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<Done, Failure> {
         output: arguments.output.clone(),
         ..OutputArguments::default()
     };
-    let done = run_document(&document, &output, &interrupt)?;
+    let done = run_document(&document, None, &output, &interrupt)?;
     endpoint.shutdown()?;
     if let Done::Replayed(Verdict::Succeeded) = done {
         print(&what_next(arguments.output.as_ref()))?;

@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use reprise_contract::protocol::LiveNumbers;
 use reprise_contract::{Ending, Outcome};
 
 /// Between two lines where there is no terminal.
@@ -26,7 +27,7 @@ enum Display {
 struct Counts {
     ended: u64,
     failed: u64,
-    greatest_lag_ns: i64,
+    greatest_lag_ms: f64,
 }
 
 impl Replaying {
@@ -60,8 +61,18 @@ impl Replaying {
         for outcome in outcomes {
             counts.ended += 1;
             counts.failed += u64::from(matches!(outcome.ending, Ending::Failed(_)));
-            counts.greatest_lag_ns = counts.greatest_lag_ns.max(outcome.lag_ns().unwrap_or_default());
+            let lag_ms = outcome.lag_ns().unwrap_or_default() as f64 / 1e6;
+            counts.greatest_lag_ms = counts.greatest_lag_ms.max(lag_ms);
         }
+    }
+
+    /// Takes the numbers of others in place of its own.
+    pub(crate) fn set(&self, numbers: &LiveNumbers) {
+        *self.counts.borrow_mut() = Counts {
+            ended: numbers.received,
+            failed: numbers.failed,
+            greatest_lag_ms: numbers.lag_max_ms,
+        };
     }
 
     pub(crate) fn tick(&self) {
@@ -89,7 +100,11 @@ impl Replaying {
 
 impl std::fmt::Display for Counts {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let lag_ms = self.greatest_lag_ns as f64 / 1e6;
-        write!(formatter, "{} failed, at most {lag_ms:.1} ms late", self.failed)
+        let Self {
+            failed,
+            greatest_lag_ms,
+            ..
+        } = self;
+        write!(formatter, "{failed} failed, at most {greatest_lag_ms:.1} ms late")
     }
 }
