@@ -42,7 +42,7 @@ impl Namespace {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
         let names = ["127.0.0.1".to_owned()];
-        let certificate = Certificate::for_run(&names, Duration::from_secs(600)).unwrap();
+        let certificate = Certificate::for_run(&names, Duration::from_mins(10)).unwrap();
         let secrets = RunSecrets::new(certificate, &RunKey::generate().unwrap(), "5f0c7d12-77aa", 1);
         secrets.write(&folder.path().join("secrets")).unwrap();
         Self {

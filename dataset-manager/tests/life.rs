@@ -34,7 +34,7 @@ impl Pod {
         for name in ["secrets", "scratch", "home"] {
             fs::create_dir(path(name)).unwrap();
         }
-        let certificate = Certificate::for_run(&["127.0.0.1".to_owned()], Duration::from_secs(600)).unwrap();
+        let certificate = Certificate::for_run(&["127.0.0.1".to_owned()], Duration::from_mins(10)).unwrap();
         let secrets = RunSecrets::new(certificate, &RunKey::generate().unwrap(), "5f0c7d12", 1);
         secrets.write(&path("secrets")).unwrap();
         let run = json!({
