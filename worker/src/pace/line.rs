@@ -5,7 +5,7 @@
 const CLOSING_NS: f64 = 2e9;
 /// The most that run time is hurried or held back to close a gap: 2 ms a second.
 const MAX_SLEW: f64 = 2e-3;
-/// Segments that are kept, so that what was due some time ago keeps its local time. Two a second at most come.
+/// Segments that are kept, so that what was due some time ago keeps its local time: a minute of them at four a second.
 const KEPT: usize = 256;
 
 /// A piecewise-linear, continuous, ascending map between local time and run time. Never empty.
