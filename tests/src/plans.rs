@@ -67,9 +67,23 @@ pub fn at_concurrency(content: &Content, sessions: u32) -> Schedule {
 /// A plan with defaults: chat, one thread, a long timeout, nothing dropped.
 #[must_use]
 pub fn plan(content: Content, schedule: Schedule, targets: &[impl AsRef<str>]) -> Plan {
+    let head = head(&content, &schedule, targets);
+    Plan::new(
+        &head,
+        content,
+        schedule,
+        RequestNumbers::whole(),
+        NonZeroUsize::MIN,
+    )
+    .unwrap()
+}
+
+/// What such a plan says of all its requests.
+#[must_use]
+pub fn head(content: &Content, schedule: &Schedule, targets: &[impl AsRef<str>]) -> PlanHead {
     let mut requests = schedule.requests.iter();
     let first_measured = requests.find(|request| !request.is_warmup);
-    let head = PlanHead {
+    PlanHead {
         mode: schedule.mode,
         schedule_hash: schedule.hash(),
         content_digest: content.digest(),
@@ -89,15 +103,7 @@ pub fn plan(content: Content, schedule: Schedule, targets: &[impl AsRef<str>]) -
         late_policy: LatePolicy::CatchUp,
         late_threshold: Duration::from_millis(50),
         duration: None,
-    };
-    Plan::new(
-        &head,
-        content,
-        schedule,
-        RequestNumbers::whole(),
-        NonZeroUsize::MIN,
-    )
-    .unwrap()
+    }
 }
 
 /// A plan that sends everything as recorded.

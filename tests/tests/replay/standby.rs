@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use reprise_contract::clock::ClockMap;
 use reprise_contract::protocol::ClockSample;
 use reprise_contract::{Ending, NotSentReason, Outcome};
-use reprise_tests::plans::{burst, recorded_plan};
-use reprise_worker::{Batch, Control, Pace, RequestNumbers, StopCause, calibrate, prepare};
+use reprise_tests::plans::{as_recorded, burst, head, recorded_plan};
+use reprise_worker::{Batch, Control, Pace, Plan, RequestNumbers, StopCause, calibrate, prepare};
 
 use crate::mock;
 
@@ -119,5 +119,24 @@ fn a_worker_can_tell_what_it_can_do() {
         capacity.requests_per_second > 1 && capacity.connections > 1,
         "{capacity:?}"
     );
-    eprintln!("{capacity:?}");
+}
+
+#[test]
+fn everything_that_is_wrong_with_a_plan_is_told_at_once() {
+    let content = burst(2);
+    let schedule = as_recorded(&content);
+    let mut head = head(&content, &schedule, &["ftp://host", "http://host", "nowhere"]);
+    head.headers = vec![
+        ("x-good".to_owned(), "a".to_owned()),
+        ("x bad".to_owned(), "b".to_owned()),
+    ];
+    let numbers = RequestNumbers::of_shard(vec![1, 2, 3]);
+    let Err(error) = Plan::new(&head, content, schedule, numbers, NonZeroUsize::MIN) else {
+        panic!("nothing of it can be used");
+    };
+    let text = error.to_string();
+    assert_eq!(text.lines().count(), 4, "{text}");
+    for part in ["ftp://host", "nowhere", "x bad", "numbers 3 requests"] {
+        assert!(text.contains(part), "{text}");
+    }
 }
