@@ -159,8 +159,8 @@ fn plan(folder: &Path, workers: u32, requests: u32, target: &Target) -> PlanServ
             .iter()
             .map(|numbers| numbers.as_slice().into())
             .collect(),
-        write_shard: Arc::new(move |index, mut sink: &mut dyn Write| {
-            shard::write(&written, &to_write, &of_shards[index as usize], &mut sink)
+        write_shard: Arc::new(move |index, sink: &mut dyn Write| {
+            shard::write(&written, &to_write, &of_shards[index as usize], sink)
         }),
         enough: Box::new(move |capacities| {
             shard::enough(&split, capacities).map_err(|too_few| too_few.to_string())

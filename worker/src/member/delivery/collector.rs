@@ -97,3 +97,91 @@ impl Collector {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::sync_channel;
+
+    use reprise_contract::protocol::batch;
+    use reprise_contract::{Ending, Histogram};
+
+    use super::*;
+    use crate::member::clock::LocalClock;
+    use crate::member::delivery::sealer::tests::sealer;
+    use crate::member::delivery::spool::Room;
+    use crate::member::delivery::tests::outcome;
+
+    /// What a collector makes of batches of one outcome each, when its spool has this much room and no disk.
+    fn collect(requests: u32, room: Room) -> (Spool, Stopping) {
+        let folder = tempfile::tempdir().unwrap();
+        let no_folder = folder.path().join("missing");
+        let spool = Spool::new(no_folder, room);
+        let stopping = Stopping::default();
+        let (sender, batches) = sync_channel(requests as usize);
+        for number in 0..requests {
+            let mut wordy = outcome(number);
+            wordy.ending = Ending::Cancelled;
+            wordy.error = Some("x".repeat(3 << 20));
+            let batch = Batch {
+                outcomes: vec![wordy],
+                gaps: Histogram::default(),
+            };
+            sender.send(batch).unwrap();
+        }
+        drop(sender);
+        let collector = Collector {
+            batches,
+            sealer: sealer(requests),
+            spool: spool.clone(),
+            clock: ManagerClock::new(LocalClock::start()),
+            sent: SentCount::of([]),
+            stopping: stopping.clone(),
+        };
+        collector.run().unwrap();
+        (spool, stopping)
+    }
+
+    fn drain(spool: &Spool) -> Vec<batch::BatchHead> {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let mut heads = Vec::new();
+        while let Some(next) = runtime.block_on(spool.next()).unwrap() {
+            heads.push(batch::decode(&next.bytes).unwrap().0);
+            spool.acknowledge(next.number + 1);
+        }
+        heads
+    }
+
+    #[test]
+    fn a_full_disk_stops_the_run_with_its_cause_and_loses_nothing() {
+        let room = Room {
+            in_memory: 4 << 20,
+            without_disk: 8 << 20,
+        };
+        let (spool, stopping) = collect(5, room);
+        assert_eq!(spool.outcomes(), 5);
+        let Some(Stop::Aborted { message }) = stopping.by_itself() else {
+            panic!("the run goes on")
+        };
+        assert!(
+            message.starts_with("Cannot keep outcomes while the dataset-manager does not take them:"),
+            "{message}"
+        );
+        assert!(message.ends_with("Give REPRISE_SCRATCH more room."), "{message}");
+        let heads = drain(&spool);
+        assert_eq!(heads.first().unwrap().stopped, None);
+        let last = heads.last().unwrap();
+        assert!(last.is_last);
+        assert_eq!(last.stopped, Some(Stop::Aborted { message }));
+    }
+
+    #[test]
+    fn memory_is_enough_for_a_while_without_a_disk() {
+        let room = Room {
+            in_memory: 4 << 20,
+            without_disk: 64 << 20,
+        };
+        let (spool, stopping) = collect(5, room);
+        assert_eq!(stopping.by_itself(), None);
+        assert_eq!(drain(&spool).len(), 6);
+    }
+}

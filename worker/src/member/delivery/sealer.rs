@@ -131,13 +131,14 @@ impl Sealer {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use reprise_content::schedule::{LeftOut, Mode, Request, Schedule};
 
     use super::*;
     use crate::member::delivery::tests::outcome;
 
-    fn sealer(requests: u32) -> Sealer {
+    /// Of a shard of so many requests.
+    pub(crate) fn sealer(requests: u32) -> Sealer {
         let request = |offset| Request {
             turn: 0,
             offset_ns: Some(i64::from(offset)),
