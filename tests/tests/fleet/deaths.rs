@@ -10,11 +10,14 @@ use crate::processes::{Ended, Fleet, Setting};
 
 const REQUESTS: u32 = 300;
 const WORKERS: u32 = 3;
-/// How many rounds; 200 take half an hour.
+/// How many rounds, and the number of the first. 200 rounds take a quarter of an hour.
 const ROUNDS: &str = "REPRISE_DEATH_ROUNDS";
+const FIRST_ROUND: &str = "REPRISE_DEATH_FIRST_ROUND";
 const USUAL_ROUNDS: u64 = 6;
+/// Rounds that are played side by side.
+const AT_ONCE: usize = 3;
 /// The latest that something is killed, counted from the start: about when a run is over.
-const LATEST_MS: u64 = 9_000;
+const LATEST_MS: u64 = 12_000;
 /// How long a replacement takes to come.
 const REPLACED_AFTER: Duration = Duration::from_millis(700);
 
@@ -61,17 +64,22 @@ fn deaths(round: u64) -> Vec<Death> {
 
 #[test]
 fn deaths_at_any_instant_leave_counts_that_add_up_or_a_clear_failure() {
-    let rounds = env::var(ROUNDS).map_or(USUAL_ROUNDS, |rounds| rounds.parse().unwrap());
-    let first = env::var("REPRISE_DEATH_FIRST").map_or(0, |first| first.parse().unwrap());
-    for round in first..first + rounds {
-        play(round);
+    let number = |name, usual| env::var(name).map_or(usual, |text| text.parse().unwrap());
+    let first = number(FIRST_ROUND, 0);
+    let rounds: Vec<u64> = (first..first + number(ROUNDS, USUAL_ROUNDS)).collect();
+    for some in rounds.chunks(AT_ONCE) {
+        thread::scope(|scope| {
+            for round in some {
+                scope.spawn(|| play(*round));
+            }
+        });
     }
 }
 
 fn play(round: u64) {
     let folder = tempfile::tempdir().unwrap();
     let trace = folder.path().join("trace.jsonl");
-    endpoint::write_trace(&trace, REQUESTS, 10);
+    endpoint::write_trace(&trace, REQUESTS, 20);
     let endpoint = endpoint::start("127.0.0.1");
     let mut spec = endpoint::spec(&trace, &endpoint.url());
     spec["workers"]["lossPolicy"] = if round % 2 == 0 { "Fail" } else { "Degrade" }.into();
