@@ -43,9 +43,12 @@ pub enum Failure {
     /// Its secrets are wrong.
     #[error(transparent)]
     Client(#[from] ClientError),
-    /// The manager does not take it as it is, or one of its calls.
+    /// The manager does not take it as it is.
     #[error("Cannot take part in the run: {0}")]
     Refused(#[source] CallError),
+    /// The manager does not understand one of its calls.
+    #[error("Cannot go on: the dataset-manager refuses what this worker sends. {0}")]
+    Misunderstood(#[source] CallError),
     /// It could not join in time.
     #[error(
         "Cannot join the run at {manager} within {} s: {last}. Check that the dataset-manager runs and can be reached from here; \
@@ -143,6 +146,7 @@ impl Failure {
             }
             Self::Terminated { .. } => Exit::Terminated,
             Self::Replaced
+            | Self::Misunderstood(_)
             | Self::Plan(_)
             | Self::Scratch(_)
             | Self::System(_)
@@ -161,9 +165,12 @@ impl Failure {
             Self::Terminated { .. } => Reason::Terminated,
             Self::Replaced => Reason::Replaced,
             Self::Plan(_) => Reason::PlanUnusable,
-            Self::Scratch(_) | Self::System(_) | Self::Calibrate(_) | Self::Replay(_) | Self::Fault(_) => {
-                Reason::Internal
-            }
+            Self::Misunderstood(_)
+            | Self::Scratch(_)
+            | Self::System(_)
+            | Self::Calibrate(_)
+            | Self::Replay(_)
+            | Self::Fault(_) => Reason::Internal,
         }
     }
 }

@@ -83,9 +83,9 @@ pub(super) fn final_refusal(error: CallError) -> Option<Failure> {
         RefusalCode::WrongToken
         | RefusalCode::WrongRole
         | RefusalCode::WrongVersion
-        | RefusalCode::Malformed
-        | RefusalCode::TooLarge
-        | RefusalCode::NoSuchIndex
-        | RefusalCode::NotFound => Some(Failure::Refused(error)),
+        | RefusalCode::NoSuchIndex => Some(Failure::Refused(error)),
+        RefusalCode::Malformed | RefusalCode::TooLarge | RefusalCode::NotFound => {
+            Some(Failure::Misunderstood(error))
+        }
     }
 }

@@ -100,7 +100,8 @@ fn a_batch_that_the_manager_cannot_read_ends_the_worker() {
         state.deliveries = [Some((StatusCode::BAD_REQUEST, RefusalCode::Malformed))].into();
     });
     let mut worker = Worker::start(&manager);
-    assert_eq!(worker.exit_code(), 2);
+    assert_eq!(worker.exit_code(), 1);
+    assert_eq!(worker.last_words().reason, Reason::Internal);
     assert!(target.count() < 80, "it stops sending");
 }
 
