@@ -6,12 +6,15 @@ use tracing_subscriber::EnvFilter;
 
 use crate::exit::Failure;
 
-const VARIABLE: &str = "REPRISE_LOG";
+/// Says what is logged.
+pub(crate) const VARIABLE: &str = "REPRISE_LOG";
+/// What is logged unless it says otherwise.
+pub(crate) const USUAL: &str = "warn";
 
 /// Starts logging.
 pub(crate) fn start() -> Result<(), Failure> {
     let filter = match var(VARIABLE) {
-        Err(VarError::NotPresent) => "warn".to_owned(),
+        Err(VarError::NotPresent) => USUAL.to_owned(),
         Err(error) => {
             return Err(Failure::Input(format!(
                 "Cannot use {VARIABLE}: {error}. Write warn, info or debug."

@@ -13,6 +13,7 @@ use reprise_worker::member::variable;
 
 use crate::args::WORKER_PROCESS;
 use crate::exit::Failure;
+use crate::logging;
 
 /// Lives of one worker, at most.
 const MOST_LIVES: u32 = 4;
@@ -112,6 +113,9 @@ impl Processes {
             if NOT_FOR_WORKERS.iter().any(|start| shown.starts_with(start)) {
                 command.env_remove(&name);
             }
+        }
+        if env::var_os(logging::VARIABLE).is_none() {
+            command.env(logging::VARIABLE, logging::USUAL);
         }
         command
             .arg(WORKER_PROCESS)

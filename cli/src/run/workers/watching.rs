@@ -21,10 +21,9 @@ pub(super) async fn watch(
     deadline: &Deadline,
     job: &Job<'_>,
 ) -> Result<Gathered, Failure> {
-    eprintln!(
-        "Starting {} worker processes ({})",
-        job.planned.head.workers, job.chosen_by
-    );
+    let workers = job.planned.head.workers.get();
+    let processes_word = if workers == 1 { "process" } else { "processes" };
+    eprintln!("Starting {workers} worker {processes_word} ({})", job.chosen_by);
     let mut gathering = std::pin::pin!(server.gather());
     let mut ticks = tokio::time::interval(TICK);
     let mut is_stopped = false;
