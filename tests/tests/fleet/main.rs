@@ -9,5 +9,6 @@
 
 mod deaths;
 mod endpoint;
+mod orders;
 mod processes;
 mod together;

@@ -53,7 +53,6 @@ pub(crate) struct Fleet {
     setting: Setting,
     folder: TempDir,
     port: u16,
-    local_port: u16,
     manager: Child,
     workers: BTreeMap<u32, Child>,
     lives: u32,
@@ -91,7 +90,6 @@ impl Fleet {
             setting,
             folder,
             port,
-            local_port,
             manager,
             workers: BTreeMap::new(),
             lives: 0,
@@ -99,17 +97,8 @@ impl Fleet {
         }
     }
 
-    pub(crate) fn port(&self) -> u16 {
-        self.port
-    }
-
     pub(crate) fn control_file(&self) -> PathBuf {
         self.folder.path().join("control.json")
-    }
-
-    /// The URL of the listener for people.
-    pub(crate) fn local_url(&self, path: &str) -> String {
-        format!("http://127.0.0.1:{}{path}", self.local_port)
     }
 
     /// Starts a worker under an index; the one that had it before is gone.
@@ -158,17 +147,13 @@ impl Fleet {
         true
     }
 
-    /// Kills the manager at once, and its workers a moment later, as a JobSet would.
+    /// Kills the manager at once.
     pub(crate) fn kill_manager(&mut self) {
         self.manager.kill().unwrap();
     }
 
     pub(crate) fn manager_pid(&self) -> u32 {
         self.manager.id()
-    }
-
-    pub(crate) fn worker_pid(&self, index: u32) -> u32 {
-        self.workers[&index].id()
     }
 
     /// Whether the manager still runs.
