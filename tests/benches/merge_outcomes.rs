@@ -85,6 +85,7 @@ fn batch_of(number: u32, outcomes: u32) -> Result<Vec<u8>> {
         rows.push(outcome);
     }
     let head = BatchHead {
+        is_leaving: false,
         incarnation: Incarnation::try_from(format!("worker-{worker}"))?,
         number: u64::from(number / WORKERS),
         watermark_ns: None,
