@@ -34,7 +34,7 @@ enum Victim {
     Worker(u32),
 }
 
-/// SplitMix64: numbers that look random, the same in every run of a round.
+/// `SplitMix64`: numbers that look random, the same in every run of a round.
 struct Numbers(u64);
 
 impl Numbers {
@@ -54,7 +54,7 @@ fn deaths(round: u64) -> Vec<Death> {
             after: Duration::from_millis(numbers.below(LATEST_MS)),
             victim: match numbers.below(5) {
                 0 => Victim::Manager,
-                other => Victim::Worker((other % u64::from(WORKERS)) as u32),
+                other => Victim::Worker(u32::try_from(other % u64::from(WORKERS)).unwrap()),
             },
         })
         .collect();
@@ -82,7 +82,12 @@ fn play(round: u64) {
     endpoint::write_trace(&trace, REQUESTS, 20);
     let endpoint = endpoint::start("127.0.0.1");
     let mut spec = endpoint::spec(&trace, &endpoint.url());
-    spec["workers"]["lossPolicy"] = if round % 2 == 0 { "Fail" } else { "Degrade" }.into();
+    spec["workers"]["lossPolicy"] = if round.is_multiple_of(2) {
+        "Fail"
+    } else {
+        "Degrade"
+    }
+    .into();
     let mut setting = Setting::new(spec, WORKERS);
     setting
         .of_workers

@@ -45,10 +45,12 @@ pub(crate) fn digests(endpoint: &ThreadHandle) -> Vec<String> {
 pub(crate) fn write_trace(path: &Path, requests: u32, gap_ms: u32) {
     let mut lines = String::new();
     for request in 0..requests {
-        let at = request
-            - (request % 5 == 1 || request % 5 == 2)
-                .then_some(request % 5)
-                .unwrap_or(0);
+        let place = request % 5;
+        let at = if matches!(place, 1 | 2) {
+            request - place
+        } else {
+            request
+        };
         writeln!(
             lines,
             r#"{{"timestamp": {}, "input_length": {}, "output_length": {}, "hash_ids": [{}, {}]}}"#,

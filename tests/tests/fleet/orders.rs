@@ -1,6 +1,7 @@
 //! What people and clusters do to a run that goes on: cancel it, end it, cut it off from its manager.
 
 use std::fs;
+use std::process::ExitStatus;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -75,7 +76,7 @@ fn a_cancel_by_file_stops_the_sending_within_a_second_and_keeps_what_was_measure
     let summary = partial(&ended);
     assert_eq!(summary.verdict, Verdict::Cancelled, "{:?}", summary.message);
     assert_eq!(summary.counts.unknown, 0);
-    assert!(ended.workers.values().all(|exit| exit.success()), "{}", ended.log);
+    assert!(ended.workers.values().all(ExitStatus::success), "{}", ended.log);
     assert_eq!(ended.message.unwrap().reason, Reason::Cancelled);
 }
 

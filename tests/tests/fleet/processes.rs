@@ -1,6 +1,7 @@
 //! A run as the processes of a cluster would have it: a dataset-manager, its workers, and nobody else to help them.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// The longest that a run of a test may take. It is killed then, and the test fails: nothing may hang.
-const LIMIT: Duration = Duration::from_secs(180);
+const LIMIT: Duration = Duration::from_mins(3);
 const TICK: Duration = Duration::from_millis(20);
 
 /// How a fleet is set up.
@@ -217,16 +218,12 @@ impl Fleet {
             .filter(|path| path.extension().is_some_and(|extension| extension == "log"))
             .collect();
         files.sort();
-        files
-            .iter()
-            .map(|path| {
-                format!(
-                    "--- {}\n{}",
-                    path.file_stem().unwrap().display(),
-                    fs::read_to_string(path).unwrap()
-                )
-            })
-            .collect()
+        let mut log = String::new();
+        for path in files {
+            let text = fs::read_to_string(&path).unwrap();
+            writeln!(log, "--- {}\n{text}", path.file_stem().unwrap().display()).unwrap();
+        }
+        log
     }
 }
 
@@ -247,7 +244,7 @@ fn write_run(folder: &Path, setting: &Setting) {
         .map(str::to_owned)
         .chain(setting.manager_urls.values().map(|url| host_of(url)))
         .collect();
-    let certificate = Certificate::for_run(&names, Duration::from_secs(3_600)).unwrap();
+    let certificate = Certificate::for_run(&names, Duration::from_hours(1)).unwrap();
     let secrets = RunSecrets::new(
         certificate,
         &RunKey::generate().unwrap(),

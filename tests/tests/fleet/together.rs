@@ -1,5 +1,7 @@
 //! However many workers there are, the endpoint sees the same requests at the same times.
 
+use std::process::ExitStatus;
+
 use reprise_contract::summary::Verdict;
 
 use crate::endpoint;
@@ -43,7 +45,7 @@ fn one_two_five_and_eight_workers_send_the_same_on_the_same_schedule() {
         let run = run(workers);
         let log = &run.ended.log;
         assert!(run.ended.manager.success(), "{log}");
-        assert!(run.ended.workers.values().all(|exit| exit.success()), "{log}");
+        assert!(run.ended.workers.values().all(ExitStatus::success), "{log}");
         assert_eq!(run.digests, alone.digests, "{workers} workers: the same bodies");
         let worst = run
             .offsets_ns
