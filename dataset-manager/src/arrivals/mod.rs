@@ -1,7 +1,7 @@
 //! Outcomes on their way from workers to `outcomes.parquet`.
 //!
-//! One thread takes batches from a bounded queue, holds them against the plan ([`ledger`]), maps their times from the worker's
-//! clock to run time ([`mapping`]) and appends them to the file. A batch is acknowledged only after that.
+//! One thread takes batches from a bounded queue, holds them against the plan, maps their times from the worker's
+//! clock to run time and appends them to the file. A batch is acknowledged only after that.
 
 mod clock;
 mod ledger;
