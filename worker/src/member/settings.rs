@@ -322,10 +322,10 @@ impl<F: Fn(&str) -> Option<OsString>> Reading<F> {
     }
 }
 
-/// A whole number and its unit (ms, s, m, h), above zero and at most a day.
+/// A whole number and its unit (ms, s, m, h; seconds without one, as the manager takes it too), above zero and at most a day.
 fn parse_duration(text: &str) -> Option<Duration> {
-    let split = text.find(|letter: char| !letter.is_ascii_digit())?;
-    let (number, unit) = text.split_at(split);
+    let split = text.find(|letter: char| !letter.is_ascii_digit());
+    let (number, unit) = split.map_or((text, "s"), |split| text.split_at(split));
     let number: u64 = number.parse().ok()?;
     let duration = match unit {
         "ms" => Duration::from_millis(number),
@@ -382,7 +382,7 @@ mod tests {
             (variable::STARTUP_BUDGET, "60"),
             (variable::REGISTRATION_TIMEOUT, "2m"),
             (variable::MANAGER_TIMEOUT, "1500ms"),
-            (variable::GRACE, "1h"),
+            (variable::GRACE, "3600"),
             (variable::SCRATCH, "/scratch"),
             (variable::TERMINATION_MESSAGE, "/message"),
         ])
@@ -405,7 +405,7 @@ mod tests {
             (variable::INCARNATION, "pod 1"),
             (variable::THREADS, "0"),
             (variable::STARTUP_BUDGET, "86401"),
-            (variable::MANAGER_TIMEOUT, "5"),
+            (variable::MANAGER_TIMEOUT, "5x"),
             (variable::GRACE, "0s"),
             (variable::REGISTRATION_TIMEOUT, "25h"),
         ])
