@@ -229,8 +229,8 @@ async fn measure(manager: &Manager, secrets: &RunSecrets, workers: u32) -> Resul
             reading: reading.clone(),
         };
         lives.spawn(async move {
-            let lived = worker.live().await;
-            lived.with_context(|| format!("worker {index}"))
+            let done = worker.live().await;
+            done.with_context(|| format!("worker {index}"))
         });
     }
     let gone_home = async {
