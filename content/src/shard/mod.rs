@@ -1,6 +1,6 @@
 //! Parts of a plan, one for each of many workers.
 //!
-//! [`split`] says which requests are whose; [`write`] and [`read`] carry one part from the manager to its worker. A worker sends
+//! [`split`] says which requests are whose; [`write()`] and [`read`] carry one part from the manager to its worker. A worker sends
 //! of its part the very bytes that it would send of the whole.
 
 mod capacity;

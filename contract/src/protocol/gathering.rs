@@ -229,7 +229,7 @@ pub enum Stop {
     },
 }
 
-/// The answer to `POST /v1/outcomes/{n}`, whose body is a [`super::batch::Batch`]: everything before `next` is safe with the
+/// The answer to `POST /v1/outcomes/{n}`, whose body is a batch ([`super::batch`]): everything before `next` is safe with the
 /// manager.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
