@@ -34,7 +34,7 @@ impl Parts {
     /// The plan as the server hands it out.
     #[must_use]
     pub fn serve(&self, planned: &Planned, content: &Content) -> PlanServed {
-        let schedule = Arc::new(planned.schedule.clone());
+        let schedule = planned.schedule.clone();
         let shards: Vec<Arc<[u32]>> = self
             .split
             .shards

@@ -1,6 +1,7 @@
 //! From a spec and its content to a plan: the head that all requests share, and the schedule.
 
 use std::num::{NonZeroU32, NonZeroU64};
+use std::sync::Arc;
 
 use reprise_content::schedule::{self, Load, Schedule, ScheduleError};
 use reprise_content::template::{self, ModelRewrite, Template, TemplateError};
@@ -17,8 +18,8 @@ use crate::prepare::Prepared;
 pub struct Planned {
     /// What all requests have in common.
     pub head: PlanHead,
-    /// When they go.
-    pub schedule: Schedule,
+    /// When they go. Shared, as it is large: with whoever hands it out, and with whoever holds outcomes against it.
+    pub schedule: Arc<Schedule>,
     /// What decided that.
     pub load: Load,
     /// What the reader of the results should know.
@@ -84,7 +85,7 @@ pub fn plan(spec: &ReplayJobSpec, prepared: &Prepared, workers: NonZeroU32) -> R
     };
     Ok(Planned {
         head,
-        schedule,
+        schedule: Arc::new(schedule),
         load,
         warnings,
     })

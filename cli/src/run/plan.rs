@@ -21,7 +21,7 @@ pub(super) fn whole(
     Plan::new(
         &planned.head,
         content.clone(),
-        planned.schedule.clone(),
+        planned.schedule.as_ref().clone(),
         RequestNumbers::whole(),
         threads,
     )
