@@ -9,6 +9,7 @@
 
 mod deaths;
 mod endpoint;
+mod far_away;
 mod orders;
 mod processes;
 mod together;

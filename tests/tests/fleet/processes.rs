@@ -31,6 +31,8 @@ pub(crate) struct Setting {
     pub(crate) of_workers: Vec<(&'static str, String)>,
     /// What starts a worker, before its program's name: `ip netns exec x`, say.
     pub(crate) launchers: BTreeMap<u32, Vec<String>>,
+    /// Where the manager listens for workers.
+    pub(crate) port: u16,
     /// Where workers look for the manager, when not at its own address.
     pub(crate) manager_urls: BTreeMap<u32, String>,
 }
@@ -44,6 +46,7 @@ impl Setting {
             of_manager: Vec::new(),
             of_workers: Vec::new(),
             launchers: BTreeMap::new(),
+            port: reprise_test_servers::free_port(),
             manager_urls: BTreeMap::new(),
         }
     }
@@ -53,7 +56,6 @@ impl Setting {
 pub(crate) struct Fleet {
     setting: Setting,
     folder: TempDir,
-    port: u16,
     manager: Child,
     workers: BTreeMap<u32, Child>,
     lives: u32,
@@ -83,14 +85,12 @@ impl Fleet {
     /// Starts the manager alone.
     pub(crate) fn start_manager(setting: Setting) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let port = reprise_test_servers::free_port();
         let local_port = reprise_test_servers::free_port();
         write_run(folder.path(), &setting);
-        let manager = manager(folder.path(), &setting, port, local_port);
+        let manager = manager(folder.path(), &setting, local_port);
         Self {
             setting,
             folder,
-            port,
             manager,
             workers: BTreeMap::new(),
             lives: 0,
@@ -113,7 +113,7 @@ impl Fleet {
             .manager_urls
             .get(&index)
             .cloned()
-            .unwrap_or_else(|| format!("https://127.0.0.1:{}", self.port));
+            .unwrap_or_else(|| format!("https://127.0.0.1:{}", self.setting.port));
         let mut command = match self.setting.launchers.get(&index).map(Vec::as_slice) {
             Some([program, arguments @ ..]) => {
                 let mut command = Command::new(program);
@@ -267,7 +267,7 @@ fn host_of(url: &str) -> String {
     host.rsplit_once(':').map_or(host, |(host, _)| host).to_owned()
 }
 
-fn manager(folder: &Path, setting: &Setting, port: u16, local_port: u16) -> Child {
+fn manager(folder: &Path, setting: &Setting, local_port: u16) -> Child {
     let scratch = folder.join("manager");
     fs::create_dir(&scratch).unwrap();
     let bind = if setting.manager_urls.is_empty() {
@@ -278,7 +278,7 @@ fn manager(folder: &Path, setting: &Setting, port: u16, local_port: u16) -> Chil
     Command::new(binary("reprise-dataset-manager"))
         .env("REPRISE_RUN_FILE", folder.join("run.json"))
         .env("REPRISE_RUN_SECRETS", folder.join("secrets"))
-        .env("REPRISE_LISTEN", format!("{bind}:{port}"))
+        .env("REPRISE_LISTEN", format!("{bind}:{}", setting.port))
         .env("REPRISE_LOCAL_LISTEN", format!("127.0.0.1:{local_port}"))
         .env("REPRISE_SCRATCH", scratch)
         .env("REPRISE_CONTROL_FILE", folder.join("control.json"))
