@@ -59,6 +59,34 @@ struct Known {
     waiting: Vec<ClockSample>,
 }
 
+/// The connection that the clock is asked on, as far as its round trips show it.
+#[derive(Debug, Default)]
+struct Line {
+    least_ns: Option<u64>,
+    /// The last answer was left aside.
+    is_second_try: bool,
+}
+
+impl Line {
+    /// Whether the round trip was only that. One that opened the connection first holds TCP's and TLS's handshakes as well, which come
+    /// before the manager's stamp: its middle is far from it. The first is such a one, and one of more than twice the least may be,
+    /// unless the next is as long.
+    fn was_open(&mut self, round_trip_ns: u64) -> bool {
+        let is_plain = self.is_second_try
+            || self
+                .least_ns
+                .is_some_and(|least| round_trip_ns <= least.saturating_mul(2));
+        self.is_second_try = !is_plain;
+        if is_plain {
+            self.least_ns = Some(
+                self.least_ns
+                    .map_or(round_trip_ns, |least| least.min(round_trip_ns)),
+            );
+        }
+        is_plain
+    }
+}
+
 impl ManagerClock {
     pub(super) fn new(local: LocalClock) -> Self {
         Self {
@@ -86,17 +114,21 @@ impl ManagerClock {
 
     async fn ask(self, client: Client, manager: Incarnation, fate: Fate) {
         let mut backoff = Backoff::default();
+        let mut line = Line::default();
         loop {
             let before_ns = self.local.now_ns();
             match client.clock().await {
                 Ok(reading) if reading.manager == manager => {
                     let round_trip_ns = self.local.now_ns().abs_diff(before_ns);
+                    backoff.reset();
+                    if !line.was_open(round_trip_ns) {
+                        continue;
+                    }
                     self.add(ClockSample {
                         local_ns: before_ns.saturating_add_unsigned(round_trip_ns / 2),
                         manager_ns: reading.manager_ns,
                         round_trip_ns,
                     });
-                    backoff.reset();
                     let next_look = self.known().map.next_look();
                     tokio::time::sleep(next_look).await;
                 }
@@ -108,6 +140,7 @@ impl ManagerClock {
                     return;
                 }
                 Err(error) => {
+                    line = Line::default();
                     tell(&Event::ClockUnanswered { error: &error });
                     backoff.wait().await;
                 }
@@ -182,6 +215,17 @@ mod tests {
             manager_ns: local_ns + 1_000,
             round_trip_ns,
         }
+    }
+
+    #[test]
+    fn a_round_trip_that_opened_the_connection_is_left_aside_and_a_longer_way_is_not() {
+        let mut line = Line::default();
+        let were_open = [130, 41, 80, 83, 95, 40, 125, 42, 125, 125].map(|ms| line.was_open(ms));
+        // The first opened the connection; 83 and 95 may have, and so may 125, twice.
+        assert_eq!(
+            were_open,
+            [false, true, true, false, true, true, false, true, false, true]
+        );
     }
 
     #[test]
